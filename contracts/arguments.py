@@ -1,0 +1,107 @@
+"""Values that a call brings along: arguments by keyword, what the configuration fills, and defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from batchpact.contracts.configuration import ABSENT, config_value
+from batchpact.dataproto.equality import equal
+from batchpact.schemas.compiled import Compiled
+from batchpact.schemas.describe import describe
+from batchpact.schemas.record import FieldSpec
+from batchpact.schemas.stores import Stores
+from batchpact.schemas.violations import Violation
+
+
+class _Argument(NamedTuple):
+    field: FieldSpec
+    position: int | None
+    taken: bool
+
+
+@dataclass(slots=True)
+class Filled:
+    """What a call brings beside its batch.
+
+    Attributes:
+        args: every argument that has a value, by key: this is what the contract checks.
+        meta: meta fields that the batch lacks and the configuration or a default provides.
+        violations: meta fields whose value contradicts the configuration.
+    """
+
+    args: dict[str, object] = field(default_factory=dict)
+    meta: dict[str, object] = field(default_factory=dict)
+    violations: list[Violation] = field(default_factory=list)
+
+
+class Arguments:
+    """How the arguments and optional meta fields of one stage are filled.
+
+    Args:
+        reads: the compiled Reads.
+        parameters: the function's parameters by name with their positions; None for the ones that are keyword-only.
+    """
+
+    def __init__(self, reads: Compiled, parameters: Mapping[str, int | None]) -> None:
+        self._reads = reads
+        self._args: list[_Argument] = []
+        self._meta: list[FieldSpec] = []
+        for spec in reads.spec.fields:
+            if spec.place("arg") is not None:
+                self._args.append(_Argument(spec, parameters.get(spec.name), spec.name in parameters))
+            elif spec.place("meta") is not None and (spec.source is not None or not spec.required):
+                self._meta.append(spec)
+
+    @property
+    def needless(self) -> bool:
+        """Whether the stage has no argument and no meta field that could be filled."""
+        return not (self._args or self._meta)
+
+    def fill(self, source: Stores, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Filled:
+        """Take the arguments out of a call and find a value for what it leaves open.
+
+        `kwargs` is changed in place: an argument that the function does not take leaves it, one that the function takes
+        and the call left open enters it.
+        """
+        filled = Filled()
+        defaults = self._reads.new_defaults()
+        for spec, position, taken in self._args:
+            if spec.name in kwargs:
+                value = kwargs[spec.name] if taken else kwargs.pop(spec.name)
+            elif position is not None and position < len(args):
+                value = args[position]
+            else:
+                value = self._open(spec, defaults)
+                if value is ABSENT:
+                    continue
+                if taken:
+                    kwargs[spec.name] = value
+            if value is not None or spec.nullable:
+                filled.args[spec.key] = value
+        for spec in self._meta:
+            held = source.find(spec.key)
+            if held is None:
+                value = self._open(spec, defaults)
+                if value is not ABSENT and value is not None:
+                    filled.meta[spec.key] = value
+            elif spec.source is not None:
+                configured = config_value(spec.source)
+                if configured is not ABSENT and not equal(configured, held[1]):
+                    filled.violations.append(
+                        Violation(
+                            code="BP053",
+                            field=spec.key,
+                            placement=held[0],
+                            actual=f"the batch has {describe(held[1])}",
+                            expected=f"the configuration has {configured!r} at {spec.source}",
+                        )
+                    )
+        return filled
+
+    @staticmethod
+    def _open(spec: FieldSpec, defaults: Mapping[str, object]) -> object:
+        """A value that the call does not bring: from the configuration, else the default."""
+        value = ABSENT if spec.source is None else config_value(spec.source)
+        return defaults.get(spec.name, ABSENT) if value is ABSENT else value

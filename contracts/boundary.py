@@ -1,0 +1,358 @@
+"""The boundary of one stage: what is checked and handed out before it runs, and what becomes of its result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+from batchpact.contracts import effects
+from batchpact.contracts.arguments import Arguments, Filled
+from batchpact.contracts.origins import FromRows, check_origin
+from batchpact.contracts.reporting import Event, deliver, observed, settle
+from batchpact.contracts.settings import Level, Projection, Settings, current
+from batchpact.contracts.typed import instance_stores, make_instance
+from batchpact.dataproto.carriers import OURS, Carrier, carrier_of
+from batchpact.dataproto.container import DataProto
+from batchpact.dataproto.handout import HandOut
+from batchpact.dataproto.rows import Index, Rows
+from batchpact.dataproto.sizes import tensor_bytes
+from batchpact.dataproto.withheld import Withheld
+from batchpact.schemas.axes import Size
+from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.compiled import Compiled
+from batchpact.schemas.describe import describe
+from batchpact.schemas.diagnose import Context, diagnose
+from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.record import SchemaSpec, StageSpec
+from batchpact.schemas.stores import Stores, rows_of
+from batchpact.schemas.values import check_values
+from batchpact.schemas.violations import DimSizes, Violation, Where
+
+_UNCHECKED = HandOut(None, None, None, {}, (), None)
+
+
+@dataclass(slots=True)
+class Passage:
+    """One call on its way through a boundary, from `enter` to `leave`."""
+
+    batch: Any
+    carrier: Carrier | None
+    source: Stores
+    handed: Any
+    rows: int | None
+    filled: Filled
+    settings: Settings
+    level: Level
+    origin: Index | None
+    sizes: dict[str, Size]
+    versions: list[effects.Version]
+    found: list[Violation]
+    started: float
+    checked: float = 0.0
+
+
+class Boundary:
+    """The contract of one stage, compiled.
+
+    Args:
+        spec: the record of the stage.
+        reads: what it reads.
+        writes: what it writes.
+        typed: whether the function takes a `Reads` instance.
+        parameters: the function's parameters by name, with their positions.
+        level: the level that this stage asks for, where nothing around it does.
+        project: `on`, `record` or `off`.
+    """
+
+    def __init__(
+        self,
+        spec: StageSpec,
+        reads: type[BatchSchema],
+        writes: type[BatchSchema],
+        *,
+        typed: bool,
+        parameters: Mapping[str, int | None],
+        level: Level | None,
+        project: Projection,
+    ) -> None:
+        self.spec = spec
+        self.name = spec.name
+        self.reads = reads
+        self.writes = writes
+        self.typed = typed
+        self.level = level
+        self.project = project
+        self.arguments = Arguments(reads.__batchpact__, parameters)
+        self._reads: Compiled = reads.__batchpact__
+        self._writes: Compiled = writes.__batchpact__
+        read_keys = [field.key for field in spec.reads.fields]
+        write_keys = frozenset(field.key for field in spec.writes.fields)
+        self._read_keys = frozenset(read_keys)
+        self._rewrites = frozenset(read_keys) & write_keys
+        self._kept = tuple(key for key in _keys(spec.reads, "tensor") if key not in write_keys)
+        self._writers = {key: spec.name for key in write_keys}
+        self._opaque = project != "on" or spec.reads.extra == "allow"
+        self._tensors = None if self._opaque else _keys(spec.reads, "tensor")
+        self._columns = None if self._opaque else _keys(spec.reads, "non_tensor", "tag")
+        self._meta = None if self._opaque else _keys(spec.reads, "meta")
+        self._rows_differ = spec.rows.kind != "same"
+        self._direct = not self._rows_differ and not spec.drops and self.arguments.needless
+
+    # --- going in ------------------------------------------------------------------------------------------------
+
+    def enter(self, batch: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Passage:
+        """Check a batch against the Reads and hand out what they declare.
+
+        Args:
+            batch: a carrier, or an instance of the Reads.
+            args: the positional arguments of the call.
+            kwargs: its keyword arguments; arguments of the contract are taken out of, or put into them.
+
+        Raises:
+            ContractError: with everything that is wrong.
+        """
+        started = perf_counter()
+        settings = current()
+        level: Level = settings.level or self.level or "structure"
+        carrier = None if isinstance(batch, BatchSchema) else carrier_of(batch)
+        source = instance_stores(batch) if carrier is None else carrier.stores(batch)
+        filled = Filled() if self.arguments.needless else self.arguments.fill(source, args, kwargs)
+        if carrier is None and source.args:
+            filled.args = {**source.args, **filled.args}
+        passage = Passage(
+            batch, carrier, source, batch, rows_of(source), filled, settings, level, None, {}, [], [], started
+        )
+        if level != "off":
+            self._check_reads(passage)
+        self._hand_out(passage)
+        passage.checked = perf_counter() - started
+        return passage
+
+    def _check_reads(self, passage: Passage) -> None:
+        source, filled = passage.source, passage.filled
+        meta = {**source.meta, **filled.meta} if filled.meta else source.meta
+        looked = Stores(source.tensors, source.columns, meta, filled.args)
+        sizes, violations, dims = self._check(self._reads, looked, passage, {}, "")
+        violations = [*violations, *filled.violations] if filled.violations else violations
+        pads = None if passage.carrier is None or self.spec.pad_safe else passage.carrier.pads(passage.batch)
+        if pads is not None and pads.any():
+            actual, expected = f"{int(pads.sum())} pad rows of {len(pads)}", "the stage is not pad_safe"
+            violations = [*violations, Violation(code="BP033", field="batch", actual=actual, expected=expected)]
+        if violations:
+            self._settle(passage, f"where stage '{self.name}' reads its batch", "reads", violations, dims)
+        passage.sizes = sizes
+        passage.versions = effects.versions(source.tensors, self._kept)
+        if passage.carrier is not None:
+            passage.carrier.note_reader(passage.batch, self.name, self._read_keys)
+
+    def _hand_out(self, passage: Passage) -> None:
+        carrier, filled = passage.carrier, passage.filled
+        extra = {**filled.meta, **filled.args} if filled.args or filled.meta else {}
+        if carrier is None:
+            if extra:
+                passage.handed = make_instance(self.reads, passage.source, extra, None)
+            return
+        withheld = None
+        if passage.level != "off" and self.project != "off" and self.spec.reads.extra != "allow":
+            report = partial(self._report, passage) if self.project == "record" else None
+            withheld = Withheld(self.name, self._read_keys, partial(carrier.stores, passage.batch), report)
+        if self.typed:
+            passage.handed = make_instance(self.reads, passage.source, extra, withheld)
+            return
+        if passage.level == "off":
+            terms = HandOut(None, None, None, extra, (), None) if extra else _UNCHECKED
+        else:
+            terms = HandOut(self._tensors, self._columns, self._meta, extra, self._rewrites, withheld)
+        passage.handed = carrier.hand_out(passage.batch, terms)
+        if passage.rows is not None and (passage.level != "off" or self._rows_differ):
+            carrier.start_rows(passage.handed, passage.rows)
+            passage.origin = carrier.origin(passage.handed)
+
+    # --- coming out ----------------------------------------------------------------------------------------------
+
+    def leave(self, passage: Passage, result: Any) -> Any:
+        """Check what a stage returned and give it to the caller, in the kind of the caller's batch.
+
+        Raises:
+            ContractError: with everything that is wrong; the caller's batch is as it was.
+        """
+        if isinstance(result, tuple) and result and type(result) is tuple:
+            return (self.leave(passage, result[0]), *result[1:])
+        if result is None:
+            return None
+        started = perf_counter()
+        origin: Index | None = None
+        if isinstance(result, FromRows):
+            result, origin = result.result, result.origin
+        fields, known = self._fields(passage, result)
+        origin = known if origin is None else origin
+        source, given = passage.source, {**passage.filled.meta, **passage.filled.args}
+        found = effects.written(
+            fields,
+            source,
+            given,
+            self.spec.reads,
+            self.spec.writes,
+            rows_differ=self._rows_differ,
+            whole=passage.level == "off" or self._opaque,
+        )
+        if passage.level != "off":
+            self._check_writes(passage, found, origin, rows_of(fields))
+        output = self._output(passage, result, found.fields, origin)
+        if observed():
+            self._deliver(passage, found.fields, perf_counter() - started)
+        return output
+
+    def _fields(self, passage: Passage, result: Any) -> tuple[Stores, Index | None]:
+        """The fields of a result and, where its container knows it, the origin of its rows."""
+        if isinstance(result, self.writes):
+            return instance_stores(result), None
+        carrier = carrier_of(result)
+        if carrier is not None:
+            return carrier.stores(result), carrier.origin(result)
+        hint = ""
+        if isinstance(result, BatchSchema):
+            hint = f"return {self.writes.__qualname__}(...)"
+        actual = f"returned {describe(result)}"
+        expected = "a stage returns its Writes, a batch, None, or a tuple that starts with one"
+        violation = Violation(code="BP035", field="result", actual=actual, expected=expected, hint=hint)
+        # Not a matter of severity: there is nothing to carry on with.
+        self._settle(replace(passage, settings=Settings()), self._subject, "writes", [violation], [])
+        raise AssertionError("settle raises errors")  # pragma: no cover
+
+    @property
+    def _subject(self) -> str:
+        return f"where stage '{self.name}' returns its result"
+
+    def _check_writes(
+        self, passage: Passage, found: effects.Written, origin: Index | None, result_rows: int | None
+    ) -> None:
+        axis = self.spec.writes.axis or "batch"
+        given = dict(passage.sizes)
+        given.pop(axis, None)
+        if not self._rows_differ and passage.rows is not None:
+            given[axis] = passage.rows
+        _, wrong, dims = self._check(self._writes, found.fields, passage, given, "what the stage read")
+        violations = [*wrong, *found.violations]
+        if origin is not passage.origin or self._rows_differ:
+            misplaced = check_origin(self.spec.rows, origin, passage.rows or 0, result_rows)
+            if misplaced is not None:
+                violations.append(misplaced)
+        if self.spec.graph != "allow":
+            violations += effects.graphs(found.fields)
+        violations += effects.changed_in_place(passage.versions, passage.source, self._rewrites)
+        if violations:
+            self._settle(passage, self._subject, "writes", violations, dims)
+
+    def _output(self, passage: Passage, result: Any, fields: Stores, origin: Index | None) -> Any:
+        """What the caller gets: its own batch, a new one with what was written, or the whole batch in other rows."""
+        carrier, batch = passage.carrier, passage.batch
+        if carrier is None:
+            return result
+        writers = {key: self.name for key in fields.names()}
+        if self.spec.rows.kind == "new":
+            made = carrier.make(batch, fields, rows_of(fields))
+            carrier.mark(made, writers=writers, rewrites=frozenset())
+            return made
+        if self._rows_differ and origin is not None:
+            whole = carrier.take(batch, Rows(index=origin))
+            carrier.put(whole, fields, [*self.spec.drops, *self._moved(passage.source, fields)])
+            carrier.mark(whole, writers=writers, rewrites=frozenset())
+            return whole
+        if result is passage.handed:
+            carrier.put(batch, fields, [*self.spec.drops, *self._moved(passage.source, fields)])
+            carrier.mark(batch, writers=writers, rewrites=frozenset())
+            return batch
+        made = carrier.make(batch, fields, rows_of(fields) if passage.rows is None else passage.rows)
+        carrier.mark(made, writers=writers, rewrites=self._rewrites)
+        return made
+
+    @staticmethod
+    def _moved(source: Stores, fields: Stores) -> list[str]:
+        """Fields that were rewritten into another store than the one they stood in."""
+        moved = []
+        for placement, store in fields.by_placement():
+            for key in store:
+                before = source.find(key)
+                if before is not None and before[0] != placement:
+                    moved.append(key)
+        return moved
+
+    # --- both ways -----------------------------------------------------------------------------------------------
+
+    def _check(
+        self, compiled: Compiled, stores: Stores, passage: Passage, given: Mapping[str, Size], given_from: str
+    ) -> tuple[dict[str, Size], list[Violation], list[DimSizes]]:
+        """The plan first; the careful look only where it says no, or where values are to be read."""
+        plan = compiled.plan
+        sizes = plan.sizes(stores, given)
+        values = passage.level == "values"
+        if sizes is not None and not values:
+            return sizes, [], []
+        history = {} if passage.carrier is None else passage.carrier.history(passage.batch)
+        found = diagnose(plan, stores, Context(given, given_from, history, values))
+        violations = found.violations
+        if values and not violations:
+            violations = check_values(plan, stores, passage.settings.sample)
+        return found.sizes, violations, found.dims
+
+    def _settle(
+        self, passage: Passage, subject: str, boundary: str, violations: list[Violation], dims: list[DimSizes]
+    ) -> None:
+        where = Where(stage=self.name, boundary=boundary)
+        placed = [violation.at(where) for violation in violations]
+        passage.found += settle(self.name, subject, placed, dims, passage.settings)
+
+    def _report(self, passage: Passage, violation: Violation) -> None:
+        """An undeclared read, where `project="record"` hands out everything."""
+        lenient = Settings(action="warn", severity=passage.settings.severity)
+        passage.found += settle(self.name, f"in stage '{self.name}'", [violation], [], lenient)
+
+    def _deliver(self, passage: Passage, fields: Stores, leaving: float) -> None:
+        step = passage.source.meta.get("global_steps")
+        read = {key: value for key, value in passage.source.tensors.items() if self._tensors is None or key in self._tensors}
+        deliver(
+            Event(
+                stage=self.name,
+                step=step if isinstance(step, int) else None,
+                seconds=perf_counter() - passage.started,
+                seconds_checking=passage.checked + leaving,
+                bytes_read=tensor_bytes(read),
+                bytes_written=tensor_bytes(fields.tensors),
+                violations=tuple(passage.found),
+            )
+        )
+
+    # --- level off -----------------------------------------------------------------------------------------------
+
+    def unchecked(self, batch: Any) -> bool:
+        """Whether a call needs nothing but the function: level `off`, its own kind, nothing to fill or to join."""
+        if not self._direct or (current().level or self.level) != "off":
+            return False
+        return isinstance(batch, self.reads) if self.typed else type(batch) is DataProto
+
+    def hand_unchecked(self, batch: Any) -> Any:
+        """What such a call hands to the function: a batch of its own, so that scratch names stay out of the caller's."""
+        return batch if self.typed else batch._hand_out(_UNCHECKED)
+
+    def leave_unchecked(self, batch: Any, handed: Any, result: Any) -> Any:
+        """What the caller of such a call gets: the same as with checks."""
+        if self.typed:
+            return result
+        if type(result) is DataProto and result._handed is None:
+            result._writers, result._rewrites = self._writers, self._rewrites
+            return result
+        source = batch.stores()
+        passage = Passage(
+            batch, OURS, source, handed, rows_of(source), Filled(), current(), "off", None, {}, [], [], perf_counter()
+        )
+        return self.leave(passage, result)
+
+
+def _keys(schema: SchemaSpec, *placements: PlacementName) -> tuple[str, ...]:
+    return tuple(
+        field.key for field in schema.fields if any(place.placement in placements for place in field.places)
+    )

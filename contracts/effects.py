@@ -1,0 +1,157 @@
+"""What a stage did: which fields it wrote, and what it did that its contract does not allow."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+import torch
+
+from batchpact.schemas.describe import describe_in_store
+from batchpact.schemas.record import SchemaSpec
+from batchpact.schemas.stores import Stores
+from batchpact.schemas.violations import Violation
+
+Version: TypeAlias = "tuple[str, torch.Tensor, int]"
+
+
+class Written(NamedTuple):
+    """The fields that a stage wrote, and the ones that it should not have."""
+
+    fields: Stores
+    violations: list[Violation]
+
+
+def versions(tensors: Mapping[str, object], keys: Collection[str]) -> list[Version]:
+    """The version counters of tensors before a stage runs. Inference tensors have none and are left out."""
+    found: list[Version] = []
+    for key in keys:
+        tensor = tensors.get(key)
+        if isinstance(tensor, torch.Tensor):
+            try:
+                found.append((key, tensor, tensor._version))
+            except RuntimeError:
+                continue
+    return found
+
+
+def changed_in_place(before: Iterable[Version], source: Stores, rewrites: Collection[str]) -> list[Violation]:
+    """Inputs whose version counter moved while the stage ran.
+
+    Views of one tensor share a counter. Where a field that the stage rewrites shares it with an input, nothing can be
+    told about the input, and nothing is.
+    """
+    moved = [(key, tensor) for key, tensor, version in before if tensor._version != version]
+    if not moved:
+        return []
+    rewritten = {_memory(source.tensors.get(key)) for key in rewrites} - {None}
+    return [
+        Violation(
+            code="BP031",
+            field=key,
+            placement="tensor",
+            actual="changed in place",
+            expected="the stage reads it and does not write it",
+            hint="work on a clone, or declare it in Writes; a tensor that shares its memory may be the one that was changed",
+        )
+        for key, tensor in moved
+        if _memory(tensor) not in rewritten
+    ]
+
+
+def written(
+    result: Stores,
+    source: Stores,
+    given: Mapping[str, object],
+    reads: SchemaSpec,
+    writes: SchemaSpec,
+    *,
+    rows_differ: bool,
+    whole: bool,
+) -> Written:
+    """Sort the fields of a result into what was written, what was only passed on, and what must not be there.
+
+    Args:
+        result: what the stage returned.
+        source: the caller's batch.
+        given: arguments and defaults that stood in the handed-out meta.
+        reads: what the stage reads.
+        writes: what the stage writes.
+        rows_differ: whether the result has other rows, so that fields that were read come back as other objects.
+        whole: whether the stage was handed fields that it does not declare.
+    """
+    fields = Stores({}, {}, {})
+    violations: list[Violation] = []
+    read = {field.key for field in reads.fields}
+    declared = {field.key for field in writes.fields}
+    for placement, store in result.by_placement():
+        before, out = source.store(placement), fields.store(placement)
+        for key, value in store.items():
+            passed_on = key in before and _same(value, before[key]) or (key in given and given[key] is value)
+            if key in declared:
+                if not (whole and passed_on and key not in read):
+                    out[key] = value  # type: ignore[index]
+            elif passed_on or (rows_differ and (key in read or whole)):
+                continue
+            elif key in read:
+                violations.append(
+                    Violation(
+                        code="BP031",
+                        field=key,
+                        placement=placement,
+                        actual="returned with another value",
+                        expected="the stage reads it and does not write it",
+                        hint="declare it in Writes too, or leave it out of the result",
+                    )
+                )
+            elif writes.extra == "allow":
+                out[key] = value  # type: ignore[index]
+            else:
+                violations.append(
+                    Violation(
+                        code="BP004",
+                        field=key,
+                        placement=placement,
+                        actual=f"returned {describe_in_store(value, placement)}",
+                        expected="its Writes do not declare it",
+                        hint="declare it, leave it out of the result, or set extra='allow' on Writes",
+                    )
+                )
+    return Written(fields, violations)
+
+
+def graphs(fields: Stores) -> list[Violation]:
+    """Results that carry an autograd graph."""
+    return [
+        Violation(
+            code="BP032",
+            field=key,
+            placement="tensor",
+            actual="it carries an autograd graph",
+            expected="a result is a value",
+            hint="run under torch.no_grad(), detach it, or declare graph = 'allow'",
+        )
+        for key, tensor in fields.tensors.items()
+        if isinstance(tensor, torch.Tensor) and tensor.requires_grad
+    ]
+
+
+def _memory(tensor: object) -> int | None:
+    """The memory that a tensor shares its version counter over; None where there is none to speak of."""
+    if not isinstance(tensor, torch.Tensor) or tensor.is_nested or tensor.device.type == "meta":
+        return None
+    return tensor.untyped_storage().data_ptr() or None
+
+
+def _same(value: object, before: object) -> bool:
+    """Whether a value is the one that was handed out; a column may be a read-only view of it, or its cells again."""
+    if value is before:
+        return True
+    if not (isinstance(value, np.ndarray) and isinstance(before, np.ndarray)):
+        return False
+    if value.shape != before.shape or value.dtype != before.dtype:
+        return False
+    if value.ctypes.data == before.ctypes.data and value.strides == before.strides:
+        return True
+    return value.dtype == object and all(a is b for a, b in zip(value.flat, before.flat, strict=True))

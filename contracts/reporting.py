@@ -1,0 +1,116 @@
+"""What becomes of violations at a boundary: raised, warned about once and counted, or ignored; and the events of calls."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from batchpact.contracts.settings import Settings
+from batchpact.schemas.errors import contract_error
+from batchpact.schemas.text import render
+from batchpact.schemas.violations import DimSizes, Violation
+
+
+class ContractWarning(UserWarning):
+    """A violation that was not raised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One call of a stage, for `observe`.
+
+    Attributes:
+        stage: the stage.
+        step: the batch's `global_steps`, where it has them.
+        seconds: how long the call took in all.
+        seconds_checking: how long of it the contract took.
+        bytes_read: bytes of the tensors that were handed out.
+        bytes_written: bytes of the tensors that were written.
+        violations: what was found and not raised.
+    """
+
+    stage: str
+    step: int | None
+    seconds: float
+    seconds_checking: float
+    bytes_read: int
+    bytes_written: int
+    violations: tuple[Violation, ...] = ()
+
+
+Observer = Callable[[Event], None]
+
+_observers: list[Observer] = []
+_seen: Counter[tuple[str, str, str]] = Counter()
+
+
+@contextmanager
+def observe(observer: Observer) -> Iterator[None]:
+    """Deliver an event for each call of a stage in the block, to log them where you log everything else."""
+    _observers.append(observer)
+    try:
+        yield
+    finally:
+        _observers.remove(observer)
+
+
+def observed() -> bool:
+    """Whether anybody wants events."""
+    return bool(_observers)
+
+
+def deliver(event: Event) -> None:
+    """Give an event to everybody who wants events."""
+    for observer in tuple(_observers):
+        observer(event)
+
+
+def settle(
+    stage: str, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes], settings: Settings
+) -> list[Violation]:
+    """Raise violations, or warn about them, as the settings say.
+
+    Returns:
+        What was not raised.
+
+    Raises:
+        ContractError: with every violation that counts as an error.
+    """
+    kept = [
+        violation.model_copy(update={"severity": settings.severity[violation.code]})
+        if violation.code in settings.severity
+        else violation
+        for violation in violations
+    ]
+    kept = [violation for violation in kept if violation.severity != "ignore"]
+    errors = [violation for violation in kept if violation.severity == "error"]
+    if errors and settings.action == "raise":
+        raise contract_error(subject, errors, dims)
+    if kept:
+        _warn(stage, subject, kept, dims)
+    return kept
+
+
+def counted() -> dict[tuple[str, str, str], int]:
+    """How often each stage, code and field was violated without being raised, in this process."""
+    return dict(_seen)
+
+
+def reset_counts() -> None:
+    """Forget what was counted: every violation is warned about once more."""
+    _seen.clear()
+
+
+def _warn(stage: str, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes]) -> None:
+    fresh = []
+    for violation in violations:
+        place = (stage, violation.code, violation.field)
+        if not _seen[place]:
+            fresh.append(violation)
+        _seen[place] += 1
+    if fresh and os.environ.get("RANK", "0") == "0":
+        warnings.warn(render(subject, fresh, dims), ContractWarning, stacklevel=2)

@@ -1,0 +1,116 @@
+"""How much is checked, and what happens when something is wrong. Set by environment, by context manager, by stage."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias, get_args
+
+from batchpact.schemas.catalogue import CODES
+from batchpact.schemas.errors import SettingError
+from batchpact.schemas.text import quoted
+from batchpact.schemas.violations import Severity, Violation
+
+Level: TypeAlias = Literal["off", "structure", "values"]
+Action: TypeAlias = Literal["raise", "warn"]
+Projection: TypeAlias = Literal["on", "record", "off"]
+
+LEVELS: tuple[str, ...] = get_args(Level)
+ACTIONS: tuple[str, ...] = get_args(Action)
+PROJECTIONS: tuple[str, ...] = get_args(Projection)
+SEVERITIES: tuple[str, ...] = get_args(Severity)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What a boundary does.
+
+    Attributes:
+        level: `off`, `structure` (presence, placement, dtype, shape, layout; reads no values), or `values` (rules too).
+            None where nothing was set: a stage's own level counts then, and `structure` where it has none.
+        action: `raise`, or `warn` once for each stage, code and field while the rest is counted.
+        severity: `error`, `warning` or `ignore` for single codes.
+        sample: how many rows are looked at on level `values`; all where None.
+    """
+
+    level: Level | None = None
+    action: Action = "raise"
+    severity: Mapping[str, Severity] = field(default_factory=dict)
+    sample: int | None = None
+
+
+_CURRENT: ContextVar[Settings | None] = ContextVar("batchpact_settings", default=None)
+_from_environment: Settings | None = None
+
+
+def current() -> Settings:
+    """The settings that count here: of the innermost `checking`, else of the environment."""
+    return _CURRENT.get() or _environment()
+
+
+@contextmanager
+def checking(
+    level: Level | None = None,
+    *,
+    action: Action | None = None,
+    severity: Mapping[str, Severity] | None = None,
+    sample: int | None = None,
+) -> Iterator[Settings]:
+    """Change the settings for a block; what is not given stays as it is around it.
+
+    Args:
+        level: `"off"`, `"structure"` or `"values"`. It wins over the level of a stage and of the environment.
+        action: `"raise"` or `"warn"`.
+        severity: `"error"`, `"warning"` or `"ignore"` by code, on top of what is set around the block.
+        sample: the number of rows that level `values` looks at.
+
+    Raises:
+        SettingError: for a value that is not known.
+    """
+    around = current()
+    inner = replace(
+        around,
+        level=around.level if level is None else checked("level", level, LEVELS),
+        action=around.action if action is None else checked("action", action, ACTIONS),
+        severity={**around.severity, **_checked_severity(severity or {})},
+        sample=around.sample if sample is None else sample,
+    )
+    token = _CURRENT.set(inner)
+    try:
+        yield inner
+    finally:
+        _CURRENT.reset(token)
+
+
+def checked(name: str, value: str, known: tuple[str, ...]) -> str:  # type: ignore[return]
+    """A setting's value, if it is known.
+
+    Raises:
+        SettingError: otherwise, with the values that are.
+    """
+    if value in known:
+        return value
+    violation = Violation(code="BP052", field=name, actual=f"{value!r} is not known", expected=f"{quoted(known)} are")
+    raise SettingError("in the settings", [violation])
+
+
+def _checked_severity(severity: Mapping[str, Severity]) -> Mapping[str, Severity]:
+    for code, value in severity.items():
+        checked("code", code, tuple(CODES))
+        checked(f"severity of {code}", value, SEVERITIES)
+    return severity
+
+
+def _environment() -> Settings:
+    """`BATCHPACT_LEVEL` and `BATCHPACT_ACTION`, read once."""
+    global _from_environment
+    if _from_environment is None:
+        level = os.environ.get("BATCHPACT_LEVEL")
+        _from_environment = Settings(
+            level=None if level is None else checked("BATCHPACT_LEVEL", level, LEVELS),
+            action=checked("BATCHPACT_ACTION", os.environ.get("BATCHPACT_ACTION", "raise"), ACTIONS),
+        )
+    return _from_environment

@@ -1,0 +1,292 @@
+"""`@stage`: a function under contract. What comes out is a real function; its contract hangs on it as `.contract`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import TYPE_CHECKING, Any, Concatenate, Protocol, TypeVar, get_type_hints, overload
+
+import torch
+from tensordict import TensorDictBase
+
+from batchpact.contracts import registry
+from batchpact.contracts.boundary import Boundary
+from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked
+from batchpact.dataproto.carriers import carrier_of
+from batchpact.dataproto.container import DataProto
+from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.describe import describe
+from batchpact.schemas.errors import ContractError, DeclarationError
+from batchpact.schemas.stage import NoFields, StageSchema, reads_of, stage_spec, writes_of
+from batchpact.schemas.violations import Violation
+
+if TYPE_CHECKING:
+    from batchpact.dataproto.carriers.verl import VerlBatch
+
+F = TypeVar("F", bound=Callable[..., Any])
+R = TypeVar("R", bound=BatchSchema)
+W = TypeVar("W", bound=BatchSchema)
+S = TypeVar("S")
+R_contra = TypeVar("R_contra", bound=BatchSchema, contravariant=True)
+W_co = TypeVar("W_co", bound=BatchSchema, covariant=True)
+C = TypeVar("C", bound="DataProto | TensorDictBase | VerlBatch")
+
+
+class Stage(Protocol[R_contra, W_co]):
+    """A stage as type checkers see it: with a carrier it returns the carrier's kind, with Reads its Writes."""
+
+    contract: Boundary
+
+    @overload
+    def __call__(self, batch: C, /, *args: Any, **kwargs: Any) -> C: ...
+    @overload
+    def __call__(self, batch: R_contra, /, *args: Any, **kwargs: Any) -> W_co: ...
+
+
+class AsyncStage(Protocol[R_contra, W_co]):
+    """A stage that is a coroutine function."""
+
+    contract: Boundary
+
+    @overload
+    def __call__(self, batch: C, /, *args: Any, **kwargs: Any) -> Awaitable[C]: ...
+    @overload
+    def __call__(self, batch: R_contra, /, *args: Any, **kwargs: Any) -> Awaitable[W_co]: ...
+
+
+class MethodStage(Protocol[R_contra, W_co]):
+    """A stage that is a method: on an instance it is a `Stage`."""
+
+    contract: Boundary
+
+    @overload
+    def __get__(self, instance: None, owner: type, /) -> MethodStage[R_contra, W_co]: ...
+    @overload
+    def __get__(self, instance: object, owner: type, /) -> Stage[R_contra, W_co]: ...
+
+
+class AsyncMethodStage(Protocol[R_contra, W_co]):
+    """A stage that is an async method."""
+
+    contract: Boundary
+
+    @overload
+    def __get__(self, instance: None, owner: type, /) -> AsyncMethodStage[R_contra, W_co]: ...
+    @overload
+    def __get__(self, instance: object, owner: type, /) -> AsyncStage[R_contra, W_co]: ...
+
+
+class _Decorator(Protocol):
+    """`@stage(level=...)` above a function whose signature is the contract."""
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[R, ...], Awaitable[W]], /) -> AsyncStage[R, W]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[R, ...], W], /) -> Stage[R, W]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[S, R, ...], Awaitable[W]], /) -> AsyncMethodStage[R, W]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]: ...
+
+
+@overload
+def stage(contract: Callable[Concatenate[R, ...], Awaitable[W]], /) -> AsyncStage[R, W]: ...
+@overload
+def stage(contract: Callable[Concatenate[R, ...], W], /) -> Stage[R, W]: ...
+@overload
+def stage(contract: Callable[Concatenate[S, R, ...], Awaitable[W]], /) -> AsyncMethodStage[R, W]: ...
+@overload
+def stage(contract: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]: ...
+@overload
+def stage(
+    contract: type[StageSchema], /, *, name: str | None = None, level: Level | None = None, project: Projection = "on"
+) -> Callable[[F], F]: ...
+@overload
+def stage(*, name: str | None = None, level: Level | None = None, project: Projection = "on") -> _Decorator: ...
+
+
+def stage(
+    contract: Any = None, /, *, name: str | None = None, level: Level | None = None, project: Projection = "on"
+) -> Any:
+    """Put a function, a method or a coroutine function under contract.
+
+        @stage                      # the signature is the contract
+        def kl_in_reward(batch: KlInReward.Reads) -> KlInReward.Writes: ...
+
+        @stage(KlInReward)          # a carrier in, a carrier out
+        def kl_in_reward(data: DataProto) -> DataProto: ...
+
+    Called with a batch (our DataProto, verl's, or a TensorDict), a stage checks its reads, hands the function only the
+    declared fields, runs it, checks what it wrote and returns that in the batch's own kind; `batch.union(result)` joins
+    it. A stage whose `rows` are not `"same"` returns the whole batch in its new rows.
+
+    Args:
+        contract: the function, or the `StageSchema` that it keeps to.
+        name: the name of the stage; the function's name where None.
+        level: the level of this stage, where neither a `checking` block nor the environment says another.
+        project: `"on"` hands out declared fields only; `"record"` hands out everything and reports what is touched and
+            not declared; `"off"` hands out everything.
+
+    Raises:
+        DeclarationError: if the function does not fit the contract.
+    """
+    checked("project", project, PROJECTIONS)
+    if level is not None:
+        checked("level", level, LEVELS)
+    if isinstance(contract, type) and issubclass(contract, StageSchema):
+        return lambda function: _decorate(function, contract, name, level, project)
+    if contract is None:
+        return lambda function: _decorate(function, None, name, level, project)
+    return _decorate(contract, None, name, level, project)
+
+
+def contract_of(value: object) -> Boundary | None:
+    """The contract of a stage function or a bound method; None for anything else."""
+    found = getattr(value, "contract", None)
+    return found if isinstance(found, Boundary) else None
+
+
+def _decorate(
+    function: Callable[..., Any],
+    schema: type[StageSchema] | None,
+    name: str | None,
+    level: Level | None,
+    project: Projection,
+) -> Callable[..., Any]:
+    if not inspect.isfunction(function):
+        if isinstance(function, type) and issubclass(function, BatchSchema):
+            raise _wrong(function.__qualname__, "Reads and Writes are parts of a contract; @stage takes the StageSchema")
+        raise _wrong(getattr(function, "__qualname__", describe(function)), "a stage is a function, put @stage closest to it")
+    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
+        raise _wrong(function.__qualname__, "a stage returns its result; a generator has none")
+    typed = schema is None
+    if schema is None:
+        reads, writes, facts = _from_signature(function)
+    else:
+        reads, writes, facts = reads_of(schema), writes_of(schema), schema
+    doc = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split()) or facts.__batchpact__.description
+    qualname = f"{function.__module__}.{function.__qualname__.replace('<locals>.', '')}"
+    spec = stage_spec(name or function.__name__, qualname, doc, reads, writes, facts)
+    boundary = Boundary(
+        spec, reads, writes, typed=typed, parameters=_parameters(function), level=level, project=project
+    )
+    registry.add(boundary)
+    return _wrap(function, boundary)
+
+
+def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any]:
+    wrapper: Callable[..., Any]
+    if inspect.iscoroutinefunction(function):
+
+        @functools.wraps(function)
+        async def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if torch.compiler.is_compiling():
+                return await function(*args, **kwargs)
+            place = _find_batch(boundary, args, kwargs)
+            passage = boundary.enter(args[place] if isinstance(place, int) else kwargs[place], args, kwargs)
+            args, kwargs = _with_batch(args, kwargs, place, passage.handed)
+            return boundary.leave(passage, await function(*args, **kwargs))
+
+    else:
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if torch.compiler.is_compiling():
+                return function(*args, **kwargs)
+            place = _find_batch(boundary, args, kwargs)
+            batch = args[place] if isinstance(place, int) else kwargs[place]
+            if boundary.unchecked(batch):
+                handed = boundary.hand_unchecked(batch)
+                args, kwargs = _with_batch(args, kwargs, place, handed)
+                return boundary.leave_unchecked(batch, handed, function(*args, **kwargs))
+            passage = boundary.enter(batch, args, kwargs)
+            args, kwargs = _with_batch(args, kwargs, place, passage.handed)
+            return boundary.leave(passage, function(*args, **kwargs))
+
+    wrapper.contract = boundary  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _find_batch(boundary: Boundary, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int | str:
+    """Where the batch is: the first argument that is a carrier, or an instance of the Reads."""
+    for at, value in enumerate(args):
+        if type(value) is DataProto or type(value) is boundary.reads or carrier_of(value) is not None:
+            return at
+    for name, value in kwargs.items():
+        if isinstance(value, boundary.reads) or carrier_of(value) is not None:
+            return name
+    shown = ", ".join(describe(value) for value in (*args, *kwargs.values())) or "nothing"
+    expected = "a stage takes a DataProto, a TensorDict, verl's DataProto" + (
+        f" or {boundary.reads.__qualname__}" if boundary.typed else ""
+    )
+    violation = Violation(code="BP036", field="batch", actual=f"called with {shown}", expected=expected)
+    raise ContractError(f"where stage '{boundary.name}' is called", [violation])
+
+
+def _with_batch(
+    args: tuple[Any, ...], kwargs: dict[str, Any], place: int | str, handed: Any
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    if isinstance(place, int):
+        return (*args[:place], handed, *args[place + 1 :]), kwargs
+    return args, {**kwargs, place: handed}
+
+
+def _parameters(function: Callable[..., Any]) -> dict[str, int | None]:
+    """The parameters that can be passed by keyword, with the position where they can be passed so, too."""
+    found: dict[str, int | None] = {}
+    for at, parameter in enumerate(inspect.signature(function).parameters.values()):
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
+            found[parameter.name] = at
+        elif parameter.kind is parameter.KEYWORD_ONLY:
+            found[parameter.name] = None
+    return found
+
+
+def _from_signature(
+    function: Callable[..., Any],
+) -> tuple[type[BatchSchema], type[BatchSchema], type[StageSchema]]:
+    """The contract that a signature states: a Reads parameter, and a Writes (or None) as the result."""
+    hints = _hints(function)
+    returned = hints.pop("return", None)
+    reads = [hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, BatchSchema)]
+    if len(reads) != 1:
+        found = "no parameter" if not reads else f"{len(reads)} parameters"
+        raise _wrong(
+            function.__qualname__,
+            f"{found} annotated with a Reads; write (batch: X.Reads) -> X.Writes, or @stage(X) for a function of carriers",
+        )
+    writes = next((hint for hint in _members(returned) if isinstance(hint, type) and issubclass(hint, BatchSchema)), None)
+    if writes is None:
+        if returned is not type(None):
+            raise _wrong(function.__qualname__, "the result is not annotated with a Writes (or None)")
+        writes = NoFields
+    owners = [owner for owner in registry.owners(reads[0]) if writes is NoFields or writes_of(owner) is writes]
+    return reads[0], writes, owners[0] if owners else StageSchema
+
+
+def _members(hint: object) -> list[object]:
+    """A type and everything inside it: `tuple[Writes, int]`, `Writes | None`, `FromRows[Writes]`."""
+    return [hint, *(inner for arg in getattr(hint, "__args__", ()) for inner in _members(arg))]
+
+
+def _hints(function: Callable[..., Any]) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    frame = inspect.currentframe()
+    # Stages that are defined inside functions: names around the decorator are not in the module.
+    while frame is not None and frame.f_globals.get("__name__") != function.__module__:
+        frame = frame.f_back
+    while frame is not None and frame.f_globals.get("__name__") == function.__module__:
+        names = {**frame.f_locals, **names}
+        if frame.f_code.co_name == "<module>":
+            break
+        frame = frame.f_back
+    try:
+        return get_type_hints(function, localns=names)
+    except (NameError, AttributeError) as error:
+        raise _wrong(function.__qualname__, f"an annotation cannot be resolved: {error}") from error
+
+
+def _wrong(qualname: str, text: str) -> DeclarationError:
+    name = qualname.replace("<locals>.", "")
+    return DeclarationError(f"in the stage {name}", [Violation(code="BP051", field=name, actual=text)])

@@ -1,0 +1,134 @@
+"""Equality of whatever a batch holds: structural, NaN equals NaN, safe with cycles, and it says where things differ."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from batchpact.dataproto.tensors import same_memory
+from batchpact.schemas.axes import is_jagged, ragged_axis
+from batchpact.schemas.describe import describe
+
+
+def difference(left: object, right: object, path: str = "") -> str | None:
+    """The first difference between two values, in words with its path; None where they are equal.
+
+    Containers are compared by kind and content, arrays and tensors inside them too. An object that says nothing about
+    its own equality is equal to itself only.
+    """
+    return _Comparison().difference(left, right, path)
+
+
+def equal(left: object, right: object) -> bool:
+    """Whether two values are equal in the sense of `difference`."""
+    return difference(left, right) is None
+
+
+class _Comparison:
+    def __init__(self) -> None:
+        self._open: set[tuple[int, int]] = set()
+
+    def difference(self, left: object, right: object, path: str) -> str | None:
+        if left is right:
+            return None
+        if isinstance(left, Tensor) and isinstance(right, Tensor):
+            return _at(path, tensor_difference(left, right))
+        if isinstance(left, float) and isinstance(right, float) and left != left and right != right:
+            return None
+        if type(left) is not type(right) and not _numbers(left, right):
+            return _at(path, f"{describe(left)} against {describe(right)}")
+        pair = (id(left), id(right))
+        if pair in self._open:  # a cycle: whatever differs is found on the way that is open already
+            return None
+        self._open.add(pair)
+        try:
+            return self._same_kind(left, right, path)
+        finally:
+            self._open.discard(pair)
+
+    def _same_kind(self, left: object, right: object, path: str) -> str | None:
+        if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
+            return self._arrays(left, right, path)
+        if isinstance(left, Mapping) and isinstance(right, Mapping):
+            if left.keys() != right.keys():
+                only = [repr(key) for key in (*left, *right) if (key in left) != (key in right)]
+                return _at(path, f"the key {only[0]} is on one side only")
+            return next((d for key in left if (d := self.difference(left[key], right[key], f"{path}[{key!r}]"))), None)
+        if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
+            if len(left) != len(right):
+                return _at(path, f"{describe(left)} against {describe(right)}")
+            pairs = enumerate(zip(left, right, strict=True))
+            return next((d for at, (a, b) in pairs if (d := self.difference(a, b, f"{path}[{at}]"))), None)
+        if dataclasses.is_dataclass(left) and not isinstance(left, type):
+            a, b = vars(left) if hasattr(left, "__dict__") else {}, vars(right) if hasattr(right, "__dict__") else {}
+            if a:
+                return self._same_kind(a, b, path)
+        try:
+            same = bool(left == right)
+        except Exception as error:  # a user's own __eq__ may do anything; it must not end a union
+            return _at(path, f"{describe(left)} cannot be compared: {error}")
+        return None if same else _at(path, f"{_short(left)} against {_short(right)}")
+
+    def _arrays(self, left: np.ndarray, right: np.ndarray, path: str) -> str | None:
+        if left.dtype != right.dtype or left.shape != right.shape:
+            return _at(path, f"{describe(left)} against {describe(right)}")
+        if left.dtype == object:
+            pairs = enumerate(zip(left.flat, right.flat, strict=True))
+            return next((d for at, (a, b) in pairs if (d := self.difference(a, b, f"{path}[{at}]"))), None)
+        if left.dtype.kind in "biufc":
+            return _at(path, tensor_difference(torch.from_numpy(np.array(left)), torch.from_numpy(np.array(right))))
+        unequal = np.flatnonzero((left != right).reshape(-1))
+        return None if not len(unequal) else _at(path, f"element {unequal[0]} differs")
+
+
+def tensor_difference(left: Tensor, right: Tensor) -> str | None:
+    """How two tensors differ: by dtype, shape or layout, or the first row and the largest deviation of their values."""
+    if same_memory(left, right):
+        return None
+    if left.dtype is not right.dtype or left.layout != right.layout or left.dim() != right.dim():
+        return f"{describe(left)} against {describe(right)}"
+    if is_jagged(left):
+        if ragged_axis(left) != ragged_axis(right):
+            return f"ragged on axis {ragged_axis(left)} against axis {ragged_axis(right)}"
+        lengths = tensor_difference(left.offsets(), right.offsets())
+        return "other row lengths" if lengths is not None else tensor_difference(left.values(), right.values())
+    if left.is_nested:
+        pairs = enumerate(zip(left.unbind(0), right.unbind(0), strict=False))
+        return next((f"row {at}: {d}" for at, (a, b) in pairs if (d := tensor_difference(a, b))), None)
+    if left.shape != right.shape:
+        return f"{describe(left)} against {describe(right)}"
+    left, right = left.detach(), right.detach().to(left.device)
+    if torch.equal(left, right):
+        return None
+    unequal = left != right
+    if left.is_floating_point() or left.is_complex():
+        unequal &= ~(torch.isnan(left) & torch.isnan(right))
+    if not bool(unequal.any()):
+        return None
+    row = int(unequal.reshape(left.shape[0], -1).any(1).nonzero()[0]) if left.dim() else 0
+    count = int(unequal.sum())
+    if left.dtype is torch.bool or left.is_complex():
+        return f"{count} elements differ, first in row {row}"
+    gap = (left.double() - right.double()).abs()[unequal]
+    largest = "NaN on one side" if bool(torch.isnan(gap).any()) else f"by up to {gap.max().item():.3g}"
+    return f"{count} {'element differs' if count == 1 else 'elements differ'} {largest}, first in row {row}"
+
+
+def _numbers(left: object, right: object) -> bool:
+    """An int and a float may be equal; a bool is only equal to a bool."""
+    numbers = (int, float)
+    both = isinstance(left, numbers) and isinstance(right, numbers)
+    return both and not isinstance(left, bool) and not isinstance(right, bool)
+
+
+def _at(path: str, text: str | None) -> str | None:
+    return text if text is None or not path else f"{path}: {text}"
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

@@ -1,0 +1,54 @@
+"""Jagged nested tensors, row by row on values and offsets: torch's own operations are missing or take the wrong axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from batchpact.dataproto.rows import Rows
+from batchpact.schemas.axes import ragged_axis
+
+
+def parts(tensor: Tensor) -> tuple[Tensor, Tensor, int]:
+    """Values, offsets and the axis of the values that is ragged; a tensor with holes is made contiguous first."""
+    if tensor.lengths() is not None:
+        tensor = tensor.contiguous()
+    return tensor.values(), tensor.offsets(), ragged_axis(tensor) - 1
+
+
+def build(values: Tensor, offsets: Tensor, axis: int) -> Tensor:
+    """A jagged nested tensor that is ragged on `axis` of its values."""
+    return torch.nested.nested_tensor_from_jagged(values, offsets, jagged_dim=axis + 1)
+
+
+def take(tensor: Tensor, rows: Rows) -> Tensor:
+    """Rows of a jagged nested tensor, in any order and any number of times."""
+    values, offsets, axis = parts(tensor)
+    length = len(offsets) - 1
+    span = rows.slice
+    if span is not None and (span.step or 1) == 1:
+        start, stop, _ = span.indices(length)
+        stop = max(start, stop)
+        cut = offsets[start : stop + 1]
+        first, last = int(offsets[start]), int(offsets[stop])
+        return build(values.narrow(axis, first, last - first), cut - first, axis)
+    chosen = rows.tensor(length, offsets.device)
+    starts, lengths = offsets[:-1][chosen], offsets.diff()[chosen]
+    ends = lengths.cumsum(0)
+    total = int(ends[-1]) if len(ends) else 0
+    # Position i of the result comes from its row's start plus its place within the row.
+    shift = torch.repeat_interleave(starts - (ends - lengths), lengths, output_size=total)
+    places = torch.arange(total, device=offsets.device) + shift
+    new_offsets = torch.cat([offsets.new_zeros(1), ends])
+    return build(values.index_select(axis, places), new_offsets, axis)
+
+
+def cat(tensors: Sequence[Tensor]) -> Tensor:
+    """Jagged nested tensors that are ragged on the same axis, one below the other."""
+    pieces = [parts(tensor) for tensor in tensors]
+    axis = pieces[0][2]
+    lengths = torch.cat([offsets.diff() for _, offsets, _ in pieces])
+    new_offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+    return build(torch.cat([values for values, _, _ in pieces], dim=axis), new_offsets, axis)

@@ -1,0 +1,36 @@
+"""Cutting a batch: the rows of each part."""
+
+from __future__ import annotations
+
+from batchpact.dataproto.refusal import refuse
+from batchpact.dataproto.rows import Rows
+
+
+def check_count(operation: str, name: str, value: object) -> None:
+    """A number of parts, rows or repetitions is an int of at least 1."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise refuse(operation, "BP043", name, repr(value), "a whole number, 1 or more")
+
+
+def chunk_rows(length: int, chunks: int, *, uneven: bool) -> list[Rows]:
+    """The rows of `chunks` parts: equal ones, or with `uneven` ones that differ by a row, the longer ones first."""
+    check_count("chunk", "chunks", chunks)
+    size, rest = divmod(length, chunks)
+    if rest and not uneven:
+        hint = (
+            f"{rest} of {length} rows would be left over: chunk({chunks}, uneven=True), "
+            f"{chunks - rest} pad rows, or another number of parts"
+        )
+        raise refuse("chunk", "BP043", "chunks", f"{length} rows into {chunks} parts", "parts of equal length", hint)
+    parts, start = [], 0
+    for part in range(chunks):
+        stop = start + size + (part < rest)
+        parts.append(Rows.span(start, stop))
+        start = stop
+    return parts
+
+
+def split_rows(length: int, size: int) -> list[Rows]:
+    """The rows of parts of `size` rows; the last may be shorter."""
+    check_count("split", "split_size", size)
+    return [Rows.span(start, min(start + size, length)) for start in range(0, length, size)]

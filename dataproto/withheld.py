@@ -1,0 +1,227 @@
+"""What a stage was not handed is known: stores that answer a look at such a name with its violation, never with False.
+
+A handed-out batch has these stores in place of ordinary ones. They differ in one thing only: a name that is not there is
+shown to the `Withheld` before it counts as missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, KeysView
+from typing import Any, TypeVar
+
+import torch
+from tensordict import TensorDict
+
+from batchpact.schemas.describe import describe_in_store
+from batchpact.schemas.errors import UndeclaredReadError
+from batchpact.schemas.stores import Stores
+from batchpact.schemas.violations import Violation, Where
+
+V = TypeVar("V")
+_MISSING = object()
+
+
+class Withheld:
+    """The names that the caller's batch holds and a stage does not declare.
+
+    Args:
+        stage: the name of the stage, for the message.
+        declared: the keys that the stage reads or writes.
+        stores: the caller's stores, fetched when somebody looks.
+        report: where undeclared reads are reported instead of raised, with `project="record"`.
+    """
+
+    __slots__ = ("_declared", "_report", "_stage", "_stores")
+
+    def __init__(
+        self,
+        stage: str,
+        declared: Collection[str],
+        stores: Callable[[], Stores],
+        report: Callable[[Violation], None] | None = None,
+    ) -> None:
+        self._stage = stage
+        self._declared = declared
+        self._stores = stores
+        self._report = report
+
+    @property
+    def records(self) -> bool:
+        """Whether everything is handed out and undeclared reads are reported."""
+        return self._report is not None
+
+    def look(self, name: object) -> None:
+        """Somebody looks for a name that was not handed out.
+
+        Raises:
+            UndeclaredReadError: if the caller's batch holds it.
+        """
+        if not isinstance(name, str) or name in self._declared:
+            return
+        found = self._stores().find(name)
+        if found is None:
+            return
+        placement, value = found
+        violation = Violation(
+            code="BP002",
+            field=name,
+            placement=placement,
+            actual=f"the caller's batch holds {describe_in_store(value, placement)}",
+            expected=f"the Reads of '{self._stage}' do not declare it",
+            hint=f"add {name} to them",
+            where=Where(stage=self._stage, boundary="reads"),
+        )
+        if self._report is not None:
+            self._report(violation)
+        else:
+            raise UndeclaredReadError(f"in stage '{self._stage}', which looked for a field it does not declare", [violation])
+
+
+class _HandedKeys(KeysView[str]):
+    def __init__(self, store: HandedDict[Any]) -> None:
+        super().__init__(store)
+        self._store = store
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._store
+
+
+class HandedDict(dict[str, V]):
+    """A plain dict, but for names that were withheld."""
+
+    __slots__ = ("withheld",)
+
+    def __init__(self, values: dict[str, V], withheld: Withheld) -> None:
+        super().__init__(values)
+        self.withheld = withheld
+
+    def __missing__(self, key: str) -> V:
+        self.withheld.look(key)
+        raise KeyError(key)
+
+    def __getitem__(self, key: str) -> V:
+        if self.withheld.records:
+            self.withheld.look(key)
+        return super().__getitem__(key)
+
+    def __contains__(self, key: object) -> bool:
+        return self._has(key)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        return super().get(key, default) if self._has(key) else default
+
+    def pop(self, key: str, *default: Any) -> Any:
+        self._has(key)
+        return super().pop(key, *default)
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        self._has(key)
+        return super().setdefault(key, default)
+
+    def keys(self) -> Any:  # dict_keys cannot be made of anything but a dict
+        return _HandedKeys(self)
+
+    def copy(self) -> HandedDict[V]:
+        return HandedDict(dict(self), self.withheld)
+
+    def __reduce__(self) -> tuple[type, tuple[dict[str, V]]]:
+        return (dict, (dict(self),))
+
+    def _has(self, key: object) -> bool:
+        found = super().__contains__(key)
+        if not found or self.withheld.records:
+            self.withheld.look(key)
+        return found
+
+
+class HandedTensorDict(TensorDict):
+    """A `TensorDict`, but for names that were withheld. What is derived from one knows the same names."""
+
+    _withheld: Withheld | None = None
+
+    @classmethod
+    def hand(
+        cls, tensors: dict[str, Any], batch_size: torch.Size, device: torch.device | None, withheld: Withheld
+    ) -> HandedTensorDict:
+        """Make one of tensors that are known to have this batch size; it skips the checks of the constructor."""
+        made: HandedTensorDict = cls._new_unsafe(tensors, batch_size=batch_size, device=device)
+        made._withheld = withheld
+        return made
+
+    def _look(self, key: object) -> None:
+        withheld = self._withheld
+        if withheld is not None and isinstance(key, str) and (withheld.records or key not in self._names()):
+            withheld.look(key)
+
+    def _names(self) -> Collection[str]:
+        return super().keys()
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            self._look(index)
+            return super().__getitem__(index)
+        return self._know(super().__getitem__(index))
+
+    def get(self, key: Any, *args: Any, **kwargs: Any) -> Any:
+        self._look(key)
+        return super().get(key, *args, **kwargs)
+
+    def pop(self, key: Any, *args: Any, **kwargs: Any) -> Any:
+        self._look(key)
+        return super().pop(key, *args, **kwargs)
+
+    def __contains__(self, key: object) -> bool:
+        self._look(key)
+        return bool(super().__contains__(key))
+
+    def keys(self, *args: Any, **kwargs: Any) -> Any:
+        return _HandedTensorKeys(super().keys(*args, **kwargs), self._look)
+
+    def _know(self, derived: Any) -> Any:
+        if self._withheld is not None:
+            for part in derived if isinstance(derived, (tuple, list)) else (derived,):
+                if isinstance(part, HandedTensorDict):
+                    part._withheld = self._withheld
+        return derived
+
+    def __reduce__(self) -> Any:
+        return TensorDict(dict(self.items()), batch_size=self.batch_size, device=self.device).__reduce__()
+
+
+class _HandedTensorKeys:
+    """The keys of a handed-out `TensorDict`: membership is a look, the rest is the keys' own."""
+
+    def __init__(self, keys: Any, look: Callable[[object], None]) -> None:
+        self._keys = keys
+        self._look = look
+
+    def __contains__(self, key: object) -> bool:
+        self._look(key)
+        return key in self._keys
+
+    def __iter__(self) -> Any:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._keys, name)
+
+    def __repr__(self) -> str:
+        return repr(self._keys)
+
+
+def _deriving(name: str) -> Callable[..., Any]:
+    inherited = getattr(TensorDict, name)
+
+    def method(self: HandedTensorDict, *args: Any, **kwargs: Any) -> Any:
+        return self._know(inherited(self, *args, **kwargs))
+
+    method.__name__ = name
+    method.__doc__ = inherited.__doc__
+    return method
+
+
+for _name in ("select", "exclude", "clone", "copy", "to", "split", "chunk", "contiguous", "detach", "unbind"):
+    setattr(HandedTensorDict, _name, _deriving(_name))

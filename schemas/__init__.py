@@ -1,0 +1,54 @@
+"""What is declared: fields with placement, dtype and shape; what a stage reads and writes; what errors say.
+
+Start at `batch.py` (a schema), `stage.py` (a stage) and `record.py` (the plain data that both compile to). An
+annotation is read in `annotations.py` and `fields.py`, dims in `shapes.py`. A healthy batch is checked by `plan.py`; a
+broken one is explained by `diagnose.py` (structure) and `values.py` (rules). Problems are `violations.py` records with
+codes from `catalogue.py`, put into words by `text.py` and raised as `errors.py`. The vocabulary of RL is in `rl/`.
+"""
+
+from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.catalogue import CODES, Code
+from batchpact.schemas.errors import (
+    BatchError,
+    ContractError,
+    DeclarationError,
+    MissingFieldError,
+    SettingError,
+    UndeclaredReadError,
+)
+from batchpact.schemas.markers import Arg, Binary, Finite, From, Jagged, Meta, Name, NonTensor
+from batchpact.schemas.record import FieldSpec, PipelineSpec, PlaceSpec, RowsSpec, RuleSpec, SchemaSpec, StageSpec
+from batchpact.schemas.stage import Repeat, StageSchema
+from batchpact.schemas.violations import DimSizes, Violation, Where
+
+__all__ = [
+    "CODES",
+    "Arg",
+    "BatchError",
+    "BatchSchema",
+    "Binary",
+    "Code",
+    "ContractError",
+    "DeclarationError",
+    "DimSizes",
+    "FieldSpec",
+    "Finite",
+    "From",
+    "Jagged",
+    "Meta",
+    "MissingFieldError",
+    "Name",
+    "NonTensor",
+    "PipelineSpec",
+    "PlaceSpec",
+    "Repeat",
+    "RowsSpec",
+    "RuleSpec",
+    "SchemaSpec",
+    "SettingError",
+    "StageSchema",
+    "StageSpec",
+    "UndeclaredReadError",
+    "Violation",
+    "Where",
+]

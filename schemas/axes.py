@@ -1,0 +1,116 @@
+"""A tensor's axes against declared dims: which size stands for which dim, ragged axes included."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import torch
+
+from batchpact.schemas.shapes import Dim, Expression
+
+
+class Lengths:
+    """The sizes of a ragged axis: one length per row, known by its offsets."""
+
+    __slots__ = ("offsets",)
+
+    def __init__(self, offsets: torch.Tensor) -> None:
+        self.offsets = offsets
+
+    def agrees(self, other: Lengths, *, values: bool = False) -> bool:
+        """Whether both have the same lengths.
+
+        Identical offsets agree. Others are compared by value where that needs no synchronisation (on the CPU), or
+        where `values` allows one; on a device they are taken to agree if they have as many rows.
+        """
+        left, right = self.offsets, other.offsets
+        if left is right:
+            return True
+        if left.shape != right.shape:
+            return False
+        if not (values or readable(left, right)):
+            return True
+        return bool(torch.equal(left.cpu(), right.cpu()))
+
+    def per_row(self) -> torch.Tensor:
+        """The lengths as an int64 tensor, one per row."""
+        return self.offsets.diff()
+
+
+Size: TypeAlias = "int | Lengths"
+
+
+def readable(*tensors: torch.Tensor) -> bool:
+    """Whether values can be read without synchronising a device."""
+    return all(tensor.device.type == "cpu" for tensor in tensors)
+
+
+def same_size(left: Size, right: Size, *, values: bool = False) -> bool:
+    """Whether two sizes of one dim agree; a ragged axis never agrees with a dense one."""
+    if isinstance(left, Lengths):
+        return isinstance(right, Lengths) and left.agrees(right, values=values)
+    return left == right
+
+
+def is_jagged(tensor: torch.Tensor) -> bool:
+    """Whether this is a jagged nested tensor."""
+    return tensor.layout is torch.jagged
+
+
+def is_dense(tensor: torch.Tensor) -> bool:
+    """Whether this is an ordinary strided tensor."""
+    return tensor.layout is torch.strided and not tensor.is_nested
+
+
+def ragged_axis(tensor: torch.Tensor) -> int:
+    """The ragged axis of a jagged nested tensor."""
+    return int(tensor._ragged_idx)  # type: ignore[attr-defined]  # torch has no public name for it
+
+
+def axes(dims: Sequence[Dim], tensor: torch.Tensor) -> list[tuple[Dim, Size]] | None:
+    """Each declared dim with its size, the axes of a `*name` left out; None if the rank does not fit.
+
+    Reads no values: on a jagged tensor the ragged axis is given by its offsets.
+    """
+    rank = tensor.dim()
+    many = next((at for at, dim in enumerate(dims) if dim.kind == "many"), None)
+    if rank != len(dims) if many is None else rank < len(dims) - 1:
+        return None
+    ragged = ragged_axis(tensor) if is_jagged(tensor) else None
+    shape = tensor.shape
+    found: list[tuple[Dim, Size]] = []
+    for at, dim in enumerate(dims):
+        if dim.kind == "many":
+            continue
+        axis = at if many is None or at < many else rank - len(dims) + at
+        found.append((dim, Lengths(tensor.offsets()) if axis == ragged else shape[axis]))
+    return found
+
+
+def many_axes(dims: Sequence[Dim], tensor: torch.Tensor) -> tuple[str, tuple[int, ...]] | None:
+    """The name and the sizes of a `*name`, where the dims have one."""
+    for at, dim in enumerate(dims):
+        if dim.kind == "many" and dim.name is not None:
+            return dim.name, tuple(tensor.shape[at : tensor.dim() - len(dims) + at + 1])
+    return None
+
+
+def expression_holds(expression: Expression, size: Size, sizes: dict[str, Size], *, values: bool = False) -> bool | None:
+    """Whether a size is what the expression says; None where that cannot be known.
+
+    Arithmetic on ragged dims holds row by row; on a device it is known only where `values` allows reading.
+    """
+    used = [sizes.get(name) for name in expression.names()]
+    if any(part is None for part in used):
+        return None
+    ragged = [part for part in [*used, size] if isinstance(part, Lengths)]
+    if not ragged:
+        plain = {name: part for name, part in sizes.items() if isinstance(part, int)}
+        return expression.evaluate(plain) == size
+    if not values and not readable(*(part.offsets for part in ragged)):
+        return None
+    rows = {name: part.per_row().cpu() if isinstance(part, Lengths) else part for name, part in sizes.items()}
+    expected = expression.evaluate(rows)  # type: ignore[arg-type]  # the same arithmetic on rows of lengths
+    actual = size.per_row().cpu() if isinstance(size, Lengths) else size
+    return expected is not None and bool(torch.as_tensor(expected == actual).all())

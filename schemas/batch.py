@@ -1,0 +1,150 @@
+"""`BatchSchema`: the pydantic model in which a stage lists the fields that it reads or writes."""
+
+from __future__ import annotations
+
+import sys
+import types
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, PydanticUserError
+
+from batchpact.schemas.compiled import Compiled, compile_schema
+from batchpact.schemas.describe import describe
+from batchpact.schemas.errors import DeclarationError
+from batchpact.schemas.violations import Violation
+
+if TYPE_CHECKING:
+    from pydantic._internal._model_construction import ModelMetaclass
+else:
+    ModelMetaclass = type(BaseModel)
+
+
+WITHHELD = "__batchpact_withheld__"
+"""Where an instance that a stage was handed keeps the names that were not handed out."""
+
+
+class _SchemaMeta(ModelMetaclass):
+    """Looks at the names before pydantic does: it drops some of them and only warns about others."""
+
+    def __new__(
+        mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any], **kwargs: Any
+    ) -> type:  # pydantic's metaclass leaves the type open, too
+        parents = [base for base in bases if isinstance(base, _SchemaMeta)]
+        if parents:
+            _refuse_names(name, parents[0], namespace)
+        try:
+            return super().__new__(mcs, name, bases, namespace, **kwargs)
+        except PydanticUserError as error:
+            raise _wrong(namespace.get("__qualname__", name), [(name, str(error).partition("\n")[0], "")]) from error
+
+
+class BatchSchema(BaseModel, metaclass=_SchemaMeta):
+    """Fields with their placement, dtype and shape.
+
+    A subclass lists one field per annotation. It is compiled when the class is made, and every mistake in it is
+    reported then. An instance holds values under the names of the fields; constructing one checks and converts
+    nothing, the boundaries of stages do.
+
+    Raises:
+        DeclarationError: when a subclass is declared wrongly.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True, extra="forbid", defer_build=True)
+
+    __batchpact__: ClassVar[Compiled]
+
+    def __init__(self, /, **values: Any) -> None:
+        fill(self, {**type(self).__batchpact__.new_defaults(), **values})
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
+        super().__pydantic_init_subclass__(**kwargs)
+        if not cls.__pydantic_fields_complete__:
+            _resolve(cls)
+        compiled, problems = compile_schema(cls)
+        if problems:
+            raise _wrong(cls.__qualname__, [(name, text, "") for name, text in problems])
+        cls.__batchpact__ = compiled
+
+    if not TYPE_CHECKING:  # a checker must still refuse the attribute
+
+        def __getattr__(self, name: str) -> object:
+            withheld = self.__dict__.get(WITHHELD)
+            if withheld is not None:
+                withheld.look(name)
+            raise AttributeError(f"{type(self).__qualname__} declares no field {name!r}")
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={describe(value)}" for name, value in self.__dict__.items() if name != WITHHELD)
+        return f"{type(self).__qualname__}({fields})"
+
+    __str__ = __repr__
+
+
+def fill(instance: BatchSchema, values: dict[str, Any]) -> None:
+    """Give an instance its values as they are, which is all that constructing one does."""
+    object.__setattr__(instance, "__dict__", values)
+    object.__setattr__(instance, "__pydantic_fields_set__", type(instance).__batchpact__.names)
+    object.__setattr__(instance, "__pydantic_extra__", None)
+    object.__setattr__(instance, "__pydantic_private__", None)
+
+
+def _refuse_names(name: str, parent: type[BaseModel], namespace: Mapping[str, Any]) -> None:
+    """Refuse names that Python or pydantic cannot hold, and values where a type belongs."""
+    annotated: Mapping[str, object] = namespace.get("__annotations__", {})
+    own = set(getattr(parent, "model_fields", {}))
+    problems = []
+    for field in annotated:
+        if field.startswith("_"):
+            problems.append((field, "names with leading underscores are private and would vanish", field))
+        elif field not in own and hasattr(parent, field):
+            problems.append((field, "pydantic has an attribute of this name", field))
+    for field, value in namespace.items():
+        if not field.startswith("_") and field not in annotated and field != "model_config" and _is_type_like(value):
+            problems.append((field, "'=' where ':' belongs? A field is an annotation", ""))
+    if problems:
+        raise _wrong(
+            namespace.get("__qualname__", name),
+            [
+                (field, text, f'choose a name such as {field.strip("_") + "_"} and mark it Name("{key}")' if key else "")
+                for field, text, key in problems
+            ],
+        )
+
+
+def _is_type_like(value: object) -> bool:
+    is_schema_code = isinstance(value, (types.FunctionType, classmethod, staticmethod, property))
+    return not is_schema_code and (isinstance(value, type) or hasattr(value, "__metadata__"))
+
+
+def _wrong(qualname: str, problems: list[tuple[str, str, str]]) -> DeclarationError:
+    found = [Violation(code="BP051", field=field, actual=text, hint=hint) for field, text, hint in problems]
+    return DeclarationError(f"in the declaration of {qualname.replace('<locals>.', '')}", found)
+
+
+def _resolve(cls: type[BatchSchema]) -> None:
+    """Resolve annotations that pydantic could not: names of the functions and classes around the class statement."""
+    try:
+        cls.model_rebuild(force=True, raise_errors=True, _types_namespace=_enclosing_names(cls))
+    except (NameError, PydanticUserError) as error:
+        text = str(error).partition("\n")[0]
+        raise _wrong(cls.__qualname__, [(cls.__name__, f"an annotation cannot be resolved: {text}", "")]) from error
+
+
+def _enclosing_names(cls: type[BatchSchema]) -> dict[str, Any]:
+    """The names around a class statement, the innermost last: only the frames that enclose it in the source."""
+    parts = [part for part in cls.__qualname__.split(".") if part != "<locals>"][:-1]
+    frame = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") != cls.__module__:
+        frame = frame.f_back  # type: ignore[assignment]
+    found: list[Mapping[str, Any]] = []
+    while frame is not None and parts and frame.f_code.co_name in (parts[-1], cls.__name__):
+        found.append(frame.f_locals)
+        if frame.f_code.co_name == parts[-1]:
+            parts.pop()
+        frame = frame.f_back  # type: ignore[assignment]
+    names = dict(vars(sys.modules[cls.__module__])) if cls.__module__ in sys.modules else {}
+    for scope in reversed(found):
+        names.update(scope)
+    return names

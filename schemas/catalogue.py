@@ -1,0 +1,257 @@
+"""The catalogue of codes: what each violation means, why it hurts and how it is fixed. Data, read by errors and docs."""
+
+from __future__ import annotations
+
+from batchpact.schemas.record import Record
+
+
+class Code(Record):
+    """One kind of violation. `form` puts a violation into words, from its `expected` and `actual`."""
+
+    code: str
+    title: str
+    form: str
+    means: str
+    hurts: str
+    fix: str
+
+
+_CODES = (
+    # --- fields at a boundary -------------------------------------------------------------------------------------
+    Code(
+        code="BP001",
+        title="missing",
+        form="declared {expected}",
+        means="A required field is in none of the three stores.",
+        hurts="Without a contract this is a KeyError inside a worker, minutes into a step.",
+        fix="Correct the name if a close one is shown, run the stage that writes the field before this one, or give the "
+        "field a default if the stage can do without.",
+    ),
+    Code(
+        code="BP002",
+        title="withheld",
+        form="{actual}; {expected}",
+        means="A stage looked for a field that the batch holds and the stage does not declare.",
+        hurts="An undeclared read is invisible to the pipeline check, to the docs and to whoever ships only declared fields.",
+        fix="Add the field to the stage's Reads, with a default if it is optional; or stop looking for it.",
+    ),
+    Code(
+        code="BP003",
+        title="place",
+        form="{actual}; declared {expected}",
+        means="The field is in another store than the one it is declared for.",
+        hurts="A per-row value in meta_info is not split with the batch; a batch-wide value among the rows is.",
+        fix="Put the field where it is declared, or declare both placements: Meta[float] | Float32[Tensor, 'batch'].",
+    ),
+    Code(
+        code="BP004",
+        title="unasked",
+        form="{actual}; {expected}",
+        means="A stage returned a field that its Writes do not declare.",
+        hurts="An undeclared write replaces or shadows what another stage relies on.",
+        fix="Declare it in Writes, leave it out of the result, or set extra='allow' on Writes if only the data knows "
+        "the names.",
+    ),
+    Code(
+        code="BP005",
+        title="dtype",
+        form="{actual}, declared {expected}",
+        means="The tensor has another dtype than declared.",
+        hurts="A silent cast wraps ids, loses precision in log-probs, or doubles what is shipped.",
+        fix="Cast where the tensor is made (x.to(torch.float32)); or declare a family such as Float[Tensor, ...].",
+    ),
+    Code(
+        code="BP006",
+        title="type",
+        form="{actual}, declared {expected}",
+        means="A value has another Python type than declared.",
+        hurts="A list where a tensor is meant never reaches the device; an array where a list is meant breaks JSON.",
+        fix="Convert the value where it is made; the hint says how.",
+    ),
+    # --- shapes ---------------------------------------------------------------------------------------------------
+    Code(
+        code="BP011",
+        title="rank",
+        form="{actual}, declared {expected}",
+        means="The tensor has more or fewer axes than declared.",
+        hurts="[B] beside [B, 1] broadcasts to [B, B] and trains, badly.",
+        fix="Reshape where the tensor is made. Nothing is squeezed or expanded for you.",
+    ),
+    Code(
+        code="BP012",
+        title="shape",
+        form="{actual}, declared {expected}",
+        means="An axis has another size than declared, or than most fields that share its name.",
+        hurts="A shifted response of one token less lines up with the wrong log-probs.",
+        fix="Find the stage that wrote the field and the axis that differs; both are in the message.",
+    ),
+    Code(
+        code="BP013",
+        title="dims",
+        form="{actual}; {expected}",
+        means="Fields that share a dim disagree about its size, and no side is in the majority.",
+        hurts="One of them is wrong, and which one cannot be told from the data.",
+        fix="Compare the fields that are listed with the stages that wrote them.",
+    ),
+    Code(
+        code="BP014",
+        title="unbound",
+        form="{actual}; {expected}",
+        means="A dim cannot be computed, because a name in it has no size.",
+        hurts="A shape that is not computed is not checked.",
+        fix="Declare a field, an integer meta field or an argument of that name, or pass dims={...}.",
+    ),
+    Code(
+        code="BP015",
+        title="layout",
+        form="{actual}, declared {expected}",
+        means="The tensor is dense where a jagged one is declared, or the other way round, or ragged on another axis.",
+        hurts="A layout that follows the data changes when all rows happen to have one length.",
+        fix="Convert where the tensor is made, or declare Jagged('dim').",
+    ),
+    Code(
+        code="BP016",
+        title="rows",
+        form="{actual}; {expected}",
+        means="Two sides do not have the same rows.",
+        hurts="Rows that do not belong together are joined in silence, or a broadcast hides that they differ.",
+        fix="Repeat, select or reorder the smaller side first; the message names the factor where there is one.",
+    ),
+    # --- values ---------------------------------------------------------------------------------------------------
+    Code(
+        code="BP021",
+        title="values",
+        form="{actual}; declared {expected}",
+        means="Values break a rule of the field: finite, binary, or a bound.",
+        hurts="One NaN in the rewards is a NaN in every weight after the next step.",
+        fix="Look at the rows that are listed.",
+    ),
+    # --- what a stage did -----------------------------------------------------------------------------------------
+    Code(
+        code="BP031",
+        title="changed",
+        form="{actual}; {expected}",
+        means="A stage changed a field that it only reads.",
+        hurts="The next stage reads other values than the ones that were checked.",
+        fix="Work on a clone, or declare the field in Writes too: it is then a rewrite.",
+    ),
+    Code(
+        code="BP032",
+        title="graph",
+        form="{actual}; {expected}",
+        means="A result carries an autograd graph.",
+        hurts="The graph keeps every activation alive; memory grows with each step.",
+        fix="Run under torch.no_grad() or detach the result; a stage that returns losses declares graph = 'allow'.",
+    ),
+    Code(
+        code="BP033",
+        title="padded",
+        form="{actual}; {expected}",
+        means="The batch holds rows that are marked as padding and the stage is not pad_safe.",
+        hurts="Pad rows enter group means and losses.",
+        fix="Remove the padding first, or declare pad_safe = True if the stage masks such rows.",
+    ),
+    Code(
+        code="BP034",
+        title="origin",
+        form="{actual}; {expected}",
+        means="The rows of a result do not come from the input's rows in the way the stage declares.",
+        hurts="Fields that the stage did not see would be joined to the wrong rows.",
+        fix="Declare what the stage does (rows = 'permute', 'select', Repeat(n) or 'new'), and return a batch made by "
+        "indexing the given one, or say where rows come from with from_rows(result, origin).",
+    ),
+    Code(
+        code="BP035",
+        title="result",
+        form="{actual}; {expected}",
+        means="A stage returned something that is no batch.",
+        hurts="What was computed would be lost.",
+        fix="Return a Writes, a batch, None where this rank has no output, or a tuple that starts with one of these.",
+    ),
+    Code(
+        code="BP036",
+        title="call",
+        form="{actual}; {expected}",
+        means="A stage was called without a batch, or with arguments that contradict each other.",
+        hurts="The call cannot be checked, or two values compete for one argument.",
+        fix="Pass the batch as the first argument, and each argument once.",
+    ),
+    # --- the container --------------------------------------------------------------------------------------------
+    Code(
+        code="BP041",
+        title="conflict",
+        form="{actual}; {expected}",
+        means="Both sides hold the field, with different values, and nothing says which one counts.",
+        hurts="Whichever is kept, somebody reads the other.",
+        fix="Drop or rename one side, or say on_conflict='left' or 'right'.",
+    ),
+    Code(
+        code="BP042",
+        title="parts",
+        form="{actual}; {expected}",
+        means="The parts of a concat do not have the same fields, dtypes or trailing shapes.",
+        hurts="Rows of one part would lose a field, or the concat fails without saying which rank it was.",
+        fix="Look at the part that is named and at the stage that wrote it.",
+    ),
+    Code(
+        code="BP043",
+        title="split",
+        form="{actual}; {expected}",
+        means="The batch cannot be cut as asked.",
+        hurts="Unequal parts starve one rank or leave rows out.",
+        fix="Choose another number, chunk(n, uneven=True), or pad first.",
+    ),
+    Code(
+        code="BP044",
+        title="index",
+        form="{actual}; {expected}",
+        means="An index does not fit the batch.",
+        hurts="Rows would be lost or taken twice.",
+        fix="Index with an int, a slice, a list, or a one-dimensional array of rows or booleans within the length.",
+    ),
+    Code(
+        code="BP045",
+        title="store",
+        form="{actual}; {expected}",
+        means="A value does not belong into the store it is given for, or a name stands in two stores.",
+        hurts="A name in two stores is split by one rule and copied by another.",
+        fix="Give each name one place, with the kind of value that the place takes.",
+    ),
+    Code(
+        code="BP046",
+        title="name",
+        form="{actual}; {expected}",
+        means="A name that an operation asks for is not in that store.",
+        hurts="Returning less than was asked for hides a misspelt name until somebody needs the field.",
+        fix="Correct the name; the closest one is in the message.",
+    ),
+    # --- declarations ---------------------------------------------------------------------------------------------
+    Code(
+        code="BP051",
+        title="declared",
+        form="{actual}; {expected}",
+        means="A schema or a stage is declared wrongly.",
+        hurts="A declaration that means something else than it says protects nothing.",
+        fix="The message says what was read and what to write.",
+    ),
+    Code(
+        code="BP052",
+        title="setting",
+        form="{actual}; {expected}",
+        means="A setting (level, action, severity, projection) has a value that is not known, or a configuration path "
+        "leads nowhere.",
+        hurts="A misspelt level would check nothing.",
+        fix="Use one of the values in the message.",
+    ),
+    Code(
+        code="BP053",
+        title="config",
+        form="{actual}; {expected}",
+        means="A value in the batch contradicts the configuration that the field is filled from.",
+        hurts="Half of the run uses one value and half the other.",
+        fix="Change the configuration or the batch, so that the two agree.",
+    ),
+)
+
+CODES: dict[str, Code] = {code.code: code for code in _CODES}
+"""Every code, in the order of the docs."""

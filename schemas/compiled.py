@@ -1,0 +1,115 @@
+"""A schema class, compiled: its record, its plan, and what only the running program knows of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from batchpact.schemas.fields import Declared, read_field
+from batchpact.schemas.plan import Plan
+from batchpact.schemas.record import FieldSpec, SchemaSpec
+from batchpact.schemas.shapes import parse_dims
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+_IMMUTABLE = (type(None), bool, int, float, str, bytes, tuple, frozenset)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """What a schema class carries.
+
+    Attributes:
+        spec: the record; every tool reads it.
+        plan: the check.
+        names: the attribute names of all fields.
+        defaults: the default of each optional field, by attribute name, as long as it cannot be changed in place.
+        factories: how to make the other defaults anew.
+    """
+
+    spec: SchemaSpec
+    plan: Plan
+    names: frozenset[str]
+    defaults: Mapping[str, object]
+    factories: Mapping[str, Callable[[], object]]
+
+    def new_defaults(self) -> dict[str, object]:
+        """The defaults of all optional fields, by attribute name; nothing in them is shared."""
+        fresh = dict(self.defaults)
+        for name, make in self.factories.items():
+            fresh[name] = make()
+        return fresh
+
+
+def compile_schema(cls: type[BaseModel]) -> tuple[Compiled, list[tuple[str, str]]]:
+    """Compile a schema class; also returns the problems in its declaration, as pairs of field and text."""
+    declared: list[Declared] = []
+    problems: list[tuple[str, str]] = []
+    for name, info in cls.model_fields.items():
+        field, wrong = read_field(name, info)
+        problems += [(name, text) for text in wrong]
+        if field is not None:
+            declared.append(field)
+    specs = [field.spec for field in declared]
+    problems += _same_key(specs)
+    axis, wrong_axis = _batch_axis(specs)
+    problems += wrong_axis
+    spec = SchemaSpec(
+        name=cls.__name__,
+        qualname=f"{cls.__module__}.{cls.__qualname__.replace('<locals>.', '')}",
+        description=_own_doc(cls),
+        fields=tuple(specs),
+        extra="allow" if cls.model_config.get("extra") == "allow" else "forbid",
+        axis=axis,
+    )
+    optional = [field for field in declared if not field.spec.required]
+    compiled = Compiled(
+        spec=spec,
+        plan=Plan(spec, {field.spec.key: field.types for field in declared}),
+        names=frozenset(field.spec.name for field in declared),
+        defaults={field.spec.name: field.default for field in optional if isinstance(field.default, _IMMUTABLE)},
+        factories={
+            field.spec.name: _copier(field.default) for field in optional if not isinstance(field.default, _IMMUTABLE)
+        },
+    )
+    return compiled, problems
+
+
+def _copier(value: object) -> Callable[[], object]:
+    return lambda: deepcopy(value)
+
+
+def _own_doc(cls: type) -> str:
+    """The docstring's first paragraph; pydantic's own and inherited ones do not count."""
+    doc = cls.__dict__.get("__doc__") or ""
+    return " ".join(doc.strip().partition("\n\n")[0].split())
+
+
+def _same_key(fields: list[FieldSpec]) -> list[tuple[str, str]]:
+    seen: dict[str, str] = {}
+    problems = []
+    for field in fields:
+        if field.key in seen:
+            problems.append((field.name, f"{seen[field.key]!r} has the same key in the batch, {field.key!r}"))
+        seen.setdefault(field.key, field.name)
+    return problems
+
+
+def _batch_axis(fields: list[FieldSpec]) -> tuple[str | None, list[tuple[str, str]]]:
+    """The dim of axis 0, which all tensors of a schema share, and the fields that have another."""
+    axis: str | None = None
+    first = ""
+    problems = []
+    for field in fields:
+        place = field.place("tensor")
+        if place is None or place.dims is None:
+            continue
+        name = parse_dims(place.dims)[0].text
+        if axis is None:
+            axis, first = name, field.name
+        elif name != axis:
+            problems.append((field.name, f"axis 0 is {name!r} here and {axis!r} in {first}; all fields share the batch axis"))
+    return axis, problems

@@ -1,0 +1,274 @@
+"""The careful look at a batch that the plan did not pass: every violation, in the order of declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import torch
+
+from batchpact.schemas.axes import Size, axes, expression_holds, is_dense, many_axes
+from batchpact.schemas.declared import either, placement_words, type_and_shape
+from batchpact.schemas.describe import describe, describe_in_store, describe_tensor
+from batchpact.schemas.dims import Disagreement, Votes, size_text
+from batchpact.schemas.dtypes import dtype_name, short_name
+from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.names import closest
+from batchpact.schemas.plan import Plan, binds_dim
+from batchpact.schemas.python_types import mismatch, outer_classes
+from batchpact.schemas.record import FieldSpec, PlaceSpec
+from batchpact.schemas.shapes import Dim
+from batchpact.schemas.stores import Stores
+from batchpact.schemas.violations import DimSizes, Violation
+
+_SIZE_CODES = {"BP011", "BP012", "BP013", "BP014"}
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a diagnosis may say beyond the batch itself.
+
+    Attributes:
+        given: sizes that are known before the batch is looked at, and in words where they come from.
+        history: a text for a name ("written by 'infer_actor'", "last read by 'score'"), empty where nothing is known.
+        values: whether values may be read (level `values`).
+    """
+
+    given: Mapping[str, Size] = field(default_factory=dict)
+    given_from: str = "the call"
+    history: Mapping[str, str] = field(default_factory=dict)
+    values: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What was found. Without violations the batch is healthy, and `sizes` are its dims."""
+
+    violations: list[Violation]
+    dims: list[DimSizes]
+    sizes: dict[str, Size]
+
+
+def diagnose(plan: Plan, stores: Stores, context: Context | None = None) -> Diagnosis:
+    """Look at every declared field."""
+    return _Examination(plan, stores, context or Context()).run()
+
+
+class _Examination:
+    def __init__(self, plan: Plan, stores: Stores, context: Context) -> None:
+        self._plan = plan
+        self._stores = stores
+        self._context = context
+        self._votes = Votes(context.given, context.given_from, values=context.values)
+        self._found: list[tuple[int, Violation]] = []
+        self._many: dict[str, tuple[tuple[int, ...], str]] = {}
+        self._computed: list[tuple[int, FieldSpec, Dim, Size]] = []
+        self._rows: list[tuple[str, int]] = []
+        self._shown: dict[str, tuple[int, FieldSpec, PlaceSpec | None, str]] = {}
+
+    def run(self) -> Diagnosis:
+        for order, spec in enumerate(self._plan.spec.fields):
+            violation = self._look(order, spec)
+            if violation is not None:
+                self._found.append((order, violation))
+        if self._plan.spec.axis is not None or self._rows:
+            for key, rows in self._rows:
+                self._votes.join(self._plan.spec.axis or "batch", rows, key)
+        self._judge_sizes()
+        self._judge_expressions()
+        found = [violation for _, violation in sorted(self._found, key=lambda item: item[0])]
+        about_sizes = any(violation.code in _SIZE_CODES for violation in found)
+        return Diagnosis(found, self._votes.report() if about_sizes else [], self._votes.sizes())
+
+    def _look(self, order: int, spec: FieldSpec) -> Violation | None:
+        allowed = [place.placement for place in spec.places]
+        here = next((p for p in allowed if self._stores.store(p).get(spec.key) is not None), None)
+        if here is None:
+            return self._absent(spec, allowed)
+        value = self._stores.store(here)[spec.key]
+        place = spec.place(here)
+        declared = place if place is not None else spec.places[0]
+        self._shown[spec.key] = (order, spec, declared, describe(value))
+        if here == "tensor":
+            return self._look_at_tensor(order, spec, declared, value)
+        if here in ("meta", "arg"):
+            return self._look_at_value(spec, declared, value)
+        return self._look_at_column(spec, declared, value)
+
+    def _absent(self, spec: FieldSpec, allowed: list[PlacementName]) -> Violation | None:
+        elsewhere = self._stores.find(spec.key)
+        if elsewhere is not None and elsewhere[0] not in allowed:
+            placement, value = elsewhere
+            return _violation(
+                "BP003",
+                spec,
+                placement=placement,
+                actual=describe_in_store(value, placement),
+                expected=placement_words(spec),
+                hint=_way_over(spec, placement, value),
+            )
+        if elsewhere is not None and not spec.nullable:
+            hint = "" if spec.required else "leave the field out where there is no value"
+            return _violation("BP006", spec, actual="None", expected=either(spec), hint=hint)
+        if spec.required and not (elsewhere is not None and spec.nullable):
+            return _violation("BP001", spec, expected=either(spec), hint=self._closest(spec.key))
+        return None
+
+    def _closest(self, key: str) -> str:
+        history = self._context.history.get(key, "")
+        if history:
+            return f"{history}, and no longer in the batch"
+        match = closest(key, self._stores.names())
+        if match is None:
+            return "no name in the batch is close"
+        found = self._stores.find(match)
+        where = describe_in_store(found[1], found[0]) if found is not None else ""
+        writer = self._context.history.get(match, "")
+        return f"closest name in the batch: '{match}' ({where}{', ' + writer if writer else ''})"
+
+    def _look_at_tensor(self, order: int, spec: FieldSpec, place: PlaceSpec, value: object) -> Violation | None:
+        if not isinstance(value, torch.Tensor):
+            return _violation(
+                "BP006",
+                spec,
+                actual=describe(value),
+                expected=type_and_shape(place),
+                hint="convert it where it is made: torch.from_numpy(x)"
+                if isinstance(value, np.ndarray)
+                else "convert it where it is made: torch.tensor(x, dtype=...)",
+            )
+        check = self._plan.tensor_places[spec.key]
+        shown = describe_tensor(value)
+        if not check.layout_fits(value):
+            layout = "jagged, " if value.layout is torch.jagged else "" if is_dense(value) else f"{value.layout}, "
+            return _violation("BP015", spec, actual=f"{layout}{shown}", expected=_layout_words(place))
+        if value.dtype not in check.dtypes:
+            wanted = short_name(place.dtype or "any")
+            hint = f"cast it where it is made: x.to(torch.{next(iter(place.dtypes))})" if len(place.dtypes) == 1 else ""
+            return _violation("BP005", spec, actual=short_name(dtype_name(value.dtype)), expected=wanted, hint=hint)
+        bound = axes(check.dims, value)
+        if bound is None:
+            hint = f"{len(value.shape)} axes where {len(check.dims)} are declared; nothing is squeezed or expanded"
+            return _violation("BP011", spec, actual=shown, expected=f'"{place.dims}"', hint=hint)
+        wrong = [f"{dim.text} is {size_text(size)}" for dim, size in bound if dim.kind == "fixed" and dim.size != size]
+        for dim, size in bound:
+            if dim.kind == "name" and dim.name is not None:
+                self._votes.add(dim.name, size, spec.key)
+            elif dim.expression is not None:
+                self._computed.append((order, spec, dim, size))
+        many = many_axes(check.dims, value)
+        if many is not None:
+            sizes, first = self._many.setdefault(many[0], (many[1], spec.key))
+            if sizes != many[1]:
+                wrong.append(f"*{many[0]} is {list(many[1])} here and {list(sizes)} in {first}")
+        if wrong:
+            return _violation("BP012", spec, actual=shown, expected=f'"{place.dims}"', hint=", ".join(wrong))
+        return None
+
+    def _look_at_value(self, spec: FieldSpec, place: PlaceSpec, value: object) -> Violation | None:
+        live = self._plan.types[spec.key][place.placement]
+        classes = outer_classes(live)
+        if classes is not None and not isinstance(value, classes):
+            hint = "a numpy scalar; .item() gives the Python value" if isinstance(value, np.generic) else ""
+            return _violation("BP006", spec, actual=describe(value), expected=type_and_shape(place), hint=hint)
+        if self._context.values:
+            inner = mismatch(live, value)
+            if inner is not None:
+                return _violation("BP006", spec, actual=describe(value), expected=type_and_shape(place), hint=inner)
+        if binds_dim(spec) and isinstance(value, int):
+            self._votes.add(spec.key, value, spec.key)
+        return None
+
+    def _look_at_column(self, spec: FieldSpec, place: PlaceSpec, value: object) -> Violation | None:
+        if not isinstance(value, np.ndarray):
+            return _violation(
+                "BP006",
+                spec,
+                actual=describe(value),
+                expected=type_and_shape(place),
+                hint="a column is made by batchpact.dataproto.column(values)",
+            )
+        self._rows.append((spec.key, len(value)))
+        return None
+
+    def _judge_sizes(self) -> None:
+        blamed: dict[str, list[Disagreement]] = {}
+        for disagreement in self._votes.disagreements():
+            if disagreement.right is None:
+                self._found.append(
+                    (
+                        len(self._shown),
+                        Violation(
+                            code="BP013",
+                            field=disagreement.name,
+                            actual=disagreement.listing(),
+                            expected="all must agree, and no size is in the majority",
+                        ),
+                    )
+                )
+            for key in disagreement.blamed:
+                blamed.setdefault(key, []).append(disagreement)
+        for key, reasons in blamed.items():
+            order, spec, place, shown = self._shown[key]
+            expected = either(spec) if place is None or place.dims is None else f'"{place.dims}"'
+            hint = ", ".join(reason.majority() for reason in reasons)
+            self._found.append((order, _violation("BP012", spec, actual=shown, expected=expected, hint=hint)))
+
+    def _judge_expressions(self) -> None:
+        sizes = self._votes.sizes()
+        for order, spec, dim, size in self._computed:
+            if dim.expression is None:
+                continue
+            holds = expression_holds(dim.expression, size, sizes, values=self._context.values)
+            unbound = [name for name in dict.fromkeys(dim.expression.names()) if name not in sizes]
+            if holds is False:
+                inputs = {name: sizes[name] for name in dict.fromkeys(dim.expression.names())}
+                hint = f"{dim.text} is {size_text(size)}, with " + ", ".join(
+                    f"{name}={size_text(value)}" for name, value in inputs.items()
+                )
+                order_spec = self._shown[spec.key]
+                expected = f'"{order_spec[2].dims}"' if order_spec[2] is not None else ""
+                self._found.append((order, _violation("BP012", spec, actual=order_spec[3], expected=expected, hint=hint)))
+            elif unbound and not self._may_bind(unbound):
+                self._found.append(
+                    (
+                        order,
+                        _violation(
+                            "BP014",
+                            spec,
+                            actual=f"{dim.text} cannot be computed",
+                            expected=f"nothing has a size for {' or '.join(unbound)}",
+                            hint="pass dims={...}, or declare an integer meta field of that name",
+                        ),
+                    )
+                )
+
+    def _may_bind(self, names: Iterable[str]) -> bool:
+        """Whether a declared field that is absent would have bound the names: its absence is reported, or allowed."""
+        bound: set[str] = set()
+        for spec in self._plan.spec.fields:
+            if binds_dim(spec):
+                bound.add(spec.key)
+            if spec.key in self._plan.tensor_places:
+                bound.update(dim.name for dim in self._plan.tensor_places[spec.key].dims if dim.name)
+        return set(names) <= bound
+
+
+def _violation(code: str, spec: FieldSpec, **parts: str) -> Violation:
+    placement = parts.pop("placement", spec.places[0].placement)
+    return Violation.model_validate({"code": code, "field": spec.key, "placement": placement, **parts})
+
+
+def _layout_words(place: PlaceSpec) -> str:
+    return f'jagged on "{place.ragged}"' if place.ragged is not None else f'dense "{place.dims}"'
+
+
+def _way_over(spec: FieldSpec, placement: PlacementName, value: object) -> str:
+    """How a value that is in the wrong store gets to the right one, where that is plain."""
+    target = spec.places[0].placement
+    if target == "tensor" and isinstance(value, np.ndarray) and value.dtype != object:
+        return "torch.from_numpy(column) is the tensor"
+    if target == "non_tensor" and placement == "meta" and isinstance(value, (list, tuple)):
+        return "a column is made by batchpact.dataproto.column(values)"
+    return ""

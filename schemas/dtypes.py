@@ -1,0 +1,27 @@
+"""Dtype names: torch's own, jaxtyping's families, and the short form that messages print (`f32`, `i64`, `bf16`)."""
+
+from __future__ import annotations
+
+import torch
+
+_LETTERS = (("bfloat", "bf"), ("float", "f"), ("complex", "c"), ("uint", "u"), ("int", "i"))
+
+
+def short_name(name: str) -> str:
+    """`float32` is `f32`, `bfloat16` is `bf16`; families (`float`) and `bool` stay as they are."""
+    for long, letter in _LETTERS:
+        rest = name.removeprefix(long)
+        if rest != name and rest[:1].isdigit():
+            return letter + rest
+    return name
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """`torch.float32` is `float32`."""
+    return str(dtype).removeprefix("torch.")
+
+
+def torch_dtypes(names: tuple[str, ...]) -> frozenset[torch.dtype]:
+    """The torch dtypes of these names; jaxtyping also lists some that torch lacks."""
+    found = (getattr(torch, name, None) for name in names)
+    return frozenset(dtype for dtype in found if isinstance(dtype, torch.dtype))

@@ -1,0 +1,91 @@
+"""From a pydantic field to a `FieldSpec`, with everything that is wrong in the declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from annotated_types import BaseMetadata, Ge, Gt, Le, Lt
+from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from batchpact.schemas.annotations import Reading, read_annotation
+from batchpact.schemas.markers import Binary, Finite, From, Name, PlacementName
+from batchpact.schemas.record import FieldSpec, RuleSpec
+
+_JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
+_ORDERED: tuple[tuple[type[BaseMetadata], str], ...] = ((Ge, "ge"), (Gt, "gt"), (Le, "le"), (Lt, "lt"))
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A field with what only the running program knows of it: its Python types and its default value."""
+
+    spec: FieldSpec
+    types: dict[PlacementName, object]
+    default: object = None
+
+
+def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
+    """One field of a schema class and the problems in it; no field where nothing usable is declared."""
+    reading = read_annotation(info.annotation, [*info.metadata, *_alias_of(info)])
+    problems = list(reading.problems)
+    required = info.is_required()
+    default = None if required else info.get_default(call_default_factory=True, validated_data={})
+    if not reading.places:
+        return None, problems or ["it has no placement beside None"]
+    problems += _default_problems(reading, required, default)
+    source = reading.marker(From)
+    if source is not None and not any(place.placement in ("arg", "meta") for place in reading.places):
+        problems.append("From(...) fills arguments and meta fields; rows do not come from the configuration")
+    key = reading.marker(Name)
+    spec = FieldSpec(
+        name=name,
+        key=name if key is None else key.key,
+        places=tuple(reading.places),
+        required=required,
+        nullable=reading.nullable,
+        default=_as_json(default),
+        description=" ".join((info.description or reading.description or "").split()),
+        rules=tuple(_rules(reading)),
+        source=None if source is None else source.path,
+    )
+    return Declared(spec, reading.types, default), problems
+
+
+def _alias_of(info: FieldInfo) -> Iterable[FieldInfo]:
+    # pydantic merges alias= into the FieldInfo itself; handing it on lets one place judge both spellings.
+    return [] if info.alias is None else [FieldInfo(alias=info.alias)]
+
+
+def _default_problems(reading: Reading, required: bool, default: object) -> Iterable[str]:
+    placements = {place.placement for place in reading.places}
+    if isinstance(default, tuple) and any(isinstance(part, FieldInfo) for part in default):
+        yield "the default is a tuple: a trailing comma after Field(...)?"
+        return
+    if default is PydanticUndefined:
+        return
+    if reading.nullable and required:
+        yield "'| None' without '= None' is still required; give it a default, or leave '| None' out"
+    if not required and default is not None and placements & {"tensor", "non_tensor"} and not placements & {"meta", "arg"}:
+        yield f"a field with one value per row cannot have a default value ({default!r}); optional is '| None = None'"
+    if not required and default is None and not reading.nullable:
+        yield "the default is None and the type does not say so; write '| None = None'"
+
+
+def _as_json(value: object) -> JsonValue:
+    try:
+        return _JSON.validate_python(value, strict=True)
+    except ValidationError:
+        return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _rules(reading: Reading) -> Iterable[RuleSpec]:
+    for marker in reading.markers:
+        if isinstance(marker, (Finite, Binary)):
+            yield RuleSpec(kind=type(marker).__name__.lower())
+    for bound in reading.bounds:
+        for kind, word in _ORDERED:
+            if isinstance(bound, kind):
+                yield RuleSpec(kind=word, value=_as_json(getattr(bound, word)))

@@ -1,0 +1,285 @@
+"""The compiled check: what a boundary asks of a healthy batch, as a flat loop that formats and allocates next to nothing.
+
+A plan only says yes or no. Where it says no, or meets something unusual such as a tensor subclass, `diagnose` looks at
+everything in the order of declaration and has the last word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from batchpact.schemas.axes import Size, axes, expression_holds, is_dense, is_jagged, ragged_axis, same_size
+from batchpact.schemas.dtypes import torch_dtypes
+from batchpact.schemas.python_types import outer_classes
+from batchpact.schemas.record import FieldSpec, PlaceSpec, SchemaSpec
+from batchpact.schemas.shapes import Dim, Expression, parse_dims
+from batchpact.schemas.stores import Stores
+
+_STRIDED = torch.strided
+
+
+class _EveryDtype(frozenset[torch.dtype]):
+    """The dtypes of `Shaped`: all of them."""
+
+    def __contains__(self, _dtype: object) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class TensorPlace:
+    """A tensor placement, ready to be checked: dims parsed, dtypes as torch's own objects."""
+
+    dims: tuple[Dim, ...]
+    dtypes: frozenset[torch.dtype]
+    ragged: int | None
+
+    @classmethod
+    def of(cls, place: PlaceSpec) -> TensorPlace:
+        dims = parse_dims(place.dims or "")
+        ragged = next((at for at, dim in enumerate(dims) if dim.text == place.ragged), None)
+        return cls(dims, torch_dtypes(place.dtypes) if place.dtypes else _EveryDtype(), ragged)
+
+    def layout_fits(self, tensor: Tensor) -> bool:
+        """Whether the tensor is dense, or ragged on the declared axis."""
+        if self.ragged is None:
+            return is_dense(tensor)
+        return is_jagged(tensor) and ragged_axis(tensor) == self.ragged
+
+
+class _Member(NamedTuple):
+    """One field of a group. `dtype` is the one that is allowed, or None where `dtypes` has several."""
+
+    key: str
+    dtype: torch.dtype | None
+    dtypes: frozenset[torch.dtype]
+
+
+class _Group(NamedTuple):
+    """Dense tensors with the same dims: they have one shape, so one comparison each is enough.
+
+    `dims` has a name, a size, or None for any size; expressions are None there and stand in `expressions`.
+    """
+
+    dims: tuple[str | int | None, ...]
+    expressions: tuple[tuple[int, Expression], ...]
+    required: tuple[_Member, ...]
+    optional: tuple[_Member, ...]
+
+
+class _Value(NamedTuple):
+    """A meta field or an argument: its key, the classes it may have, and whether it must be there."""
+
+    key: str
+    classes: tuple[type, ...] | None
+    required: bool
+    nullable: bool
+
+
+class Plan:
+    """A schema, compiled. Made once, when the class is."""
+
+    def __init__(self, spec: SchemaSpec, types: Mapping[str, Mapping[str, object]]) -> None:
+        self.spec = spec
+        self.tensor_places: dict[str, TensorPlace] = {}
+        for field in spec.fields:
+            place = field.place("tensor")
+            if place is not None:
+                self.tensor_places[field.key] = TensorPlace.of(place)
+        self.types = types
+        groups: dict[object, list[FieldSpec]] = {}
+        self._others: list[FieldSpec] = []
+        self._columns: list[tuple[str, bool]] = []
+        self._meta: list[_Value] = []
+        self._args: list[_Value] = []
+        for field in spec.fields:
+            only = field.places[0].placement if len(field.places) == 1 else None
+            if only == "tensor" and self._is_plain(field):
+                groups.setdefault(self._group_key(field), []).append(field)
+            elif only == "non_tensor":
+                self._columns.append((field.key, field.required))
+            elif only in ("meta", "arg"):
+                classes = outer_classes(types[field.key][only])
+                store = self._meta if only == "meta" else self._args
+                store.append(_Value(field.key, classes, field.required, field.nullable))
+            else:
+                self._others.append(field)
+        self._groups = [self._group(members) for members in groups.values()]
+        self._binders = [field.key for field in spec.fields if binds_dim(field)]
+
+    def _is_plain(self, field: FieldSpec) -> bool:
+        place = self.tensor_places[field.key]
+        return place.ragged is None and all(dim.kind != "many" for dim in place.dims)
+
+    def _group_key(self, field: FieldSpec) -> object:
+        dims = self.tensor_places[field.key].dims
+        # An axis of any size may differ between fields, so such a field is a group of its own.
+        return field.key if any(dim.kind == "any" for dim in dims) else tuple(dim.text for dim in dims)
+
+    def _group(self, fields: list[FieldSpec]) -> _Group:
+        dims = self.tensor_places[fields[0].key].dims
+        members = {field.key: self._member(field) for field in fields}
+        return _Group(
+            dims=tuple(dim.name if dim.kind == "name" else dim.size for dim in dims),
+            expressions=tuple((at, dim.expression) for at, dim in enumerate(dims) if dim.expression is not None),
+            required=tuple(members[field.key] for field in fields if field.required),
+            optional=tuple(members[field.key] for field in fields if not field.required),
+        )
+
+    def _member(self, field: FieldSpec) -> _Member:
+        dtypes = self.tensor_places[field.key].dtypes
+        return _Member(field.key, next(iter(dtypes)) if len(dtypes) == 1 else None, dtypes)
+
+    def sizes(self, stores: Stores, given: Mapping[str, Size] | None = None) -> dict[str, Size] | None:
+        """Check the structure of a batch.
+
+        Args:
+            stores: the batch; values that stand there are looked at, never read.
+            given: sizes that are known already, from the caller or from what the stage read.
+
+        Returns:
+            The size of every dim that was bound, or None where something is wrong or needs a closer look.
+        """
+        tensors, columns, meta, args = stores
+        sizes: dict[str, Size] = dict(given) if given else {}
+        try:
+            for key in self._binders:
+                value = meta.get(key, args.get(key))
+                if type(value) is int and sizes.setdefault(key, value) != value:
+                    return None
+            later = self._check_groups(tensors, sizes)
+            if later is None:
+                return None
+            for expression, size in later:
+                if not expression_holds(expression, size, sizes):
+                    return None
+            if self._columns and not self._check_columns(tensors, columns, sizes):
+                return None
+            for store, values in ((meta, self._meta), (args, self._args)):
+                for key, classes, required, nullable in values:
+                    value = store.get(key)
+                    if value is None:
+                        if required or (key in store and not nullable):
+                            return None
+                    elif classes is not None and not isinstance(value, classes):
+                        return None
+            if self._others and not self._check_others(stores, sizes):
+                return None
+        except (KeyError, RuntimeError, AttributeError, TypeError):
+            # A name that is missing, a tensor without a shape (strided nested), something that is no tensor.
+            return None
+        return sizes
+
+    def _check_groups(
+        self, tensors: Mapping[str, object], sizes: dict[str, Size]
+    ) -> list[tuple[Expression, Size]] | None:
+        later: list[tuple[Expression, Size]] = []
+        for dims, expressions, required, optional in self._groups:
+            shape: torch.Size | None = None
+            for key, dtype, dtypes in required:
+                tensor: Tensor = tensors[key]  # type: ignore[assignment]
+                if type(tensor) is not Tensor and not _acts_plain(tensor):
+                    return None
+                if tensor.dtype is not dtype and (dtype is not None or tensor.dtype not in dtypes):
+                    return None
+                if tensor.layout is not _STRIDED:
+                    return None
+                if shape is None:
+                    shape = tensor.shape
+                elif tensor.shape != shape:
+                    return None
+            for key, dtype, dtypes in optional:
+                maybe = tensors.get(key)
+                if maybe is None:
+                    continue
+                if not isinstance(maybe, Tensor) or not is_dense(maybe):
+                    return None
+                if maybe.dtype is not dtype and (dtype is not None or maybe.dtype not in dtypes):
+                    return None
+                if shape is None:
+                    shape = maybe.shape
+                elif maybe.shape != shape:
+                    return None
+            if shape is None:
+                continue
+            if len(shape) != len(dims):
+                return None
+            for dim, size in zip(dims, shape, strict=True):
+                if dim.__class__ is str:
+                    if sizes.setdefault(dim, size) != size:  # type: ignore[arg-type]
+                        return None
+                elif dim is not None and dim != size:
+                    return None
+            for axis, expression in expressions:
+                later.append((expression, shape[axis]))
+        return later
+
+    def _check_columns(
+        self, tensors: Mapping[str, object], columns: Mapping[str, object], sizes: Mapping[str, Size]
+    ) -> bool:
+        rows = None if self.spec.axis is None else sizes.get(self.spec.axis, self._rows_of_tensors(tensors))
+        for key, required in self._columns:
+            column = columns.get(key)
+            if column is None:
+                if required or key in columns:
+                    return False
+                continue
+            if type(column) is not np.ndarray:
+                return False
+            if rows is None:
+                rows = len(column)
+            elif len(column) != rows:
+                return False
+        return True
+
+    def _rows_of_tensors(self, tensors: Mapping[str, object]) -> int | None:
+        """The rows of the first declared tensor, for a batch axis that is an expression."""
+        found = (tensors.get(key) for key in self.tensor_places)
+        return next((tensor.size(0) for tensor in found if isinstance(tensor, Tensor)), None)
+
+    def _check_others(self, stores: Stores, sizes: dict[str, Size]) -> bool:
+        expressions: list[tuple[Expression, Size]] = []
+        for field in self._others:
+            found = next((p.placement for p in field.places if field.key in stores.store(p.placement)), None)
+            if found is None:
+                if field.required or stores.find(field.key) is not None:
+                    return False
+                continue
+            value = stores.store(found)[field.key]
+            if found != "tensor":
+                classes = outer_classes(self.types[field.key][found]) if found in ("meta", "arg") else (np.ndarray,)
+                if classes is not None and not isinstance(value, classes):
+                    return False
+                continue
+            place = self.tensor_places[field.key]
+            if not isinstance(value, Tensor) or value.dtype not in place.dtypes or not place.layout_fits(value):
+                return False
+            if any(dim.kind == "many" and dim.name for dim in place.dims):
+                return False  # shared names for several axes are rare; the diagnosis compares them
+            bound = axes(place.dims, value)
+            if bound is None:
+                return False
+            for dim, size in bound:
+                if dim.kind == "name" and dim.name is not None:
+                    if not same_size(sizes.setdefault(dim.name, size), size):
+                        return False
+                elif dim.kind == "fixed" and dim.size != size:
+                    return False
+                elif dim.expression is not None:
+                    expressions.append((dim.expression, size))
+        return all(expression_holds(expression, size, sizes) is not False for expression, size in expressions)
+
+
+def _acts_plain(tensor: object) -> bool:
+    """Whether a subclass (a Parameter, a fake or distributed tensor) can be checked like an ordinary dense tensor."""
+    return isinstance(tensor, Tensor) and is_dense(tensor)
+
+
+def binds_dim(field: FieldSpec) -> bool:
+    """Whether a field is an integer meta field or argument: it binds the dim of its name."""
+    return all(place.placement in ("meta", "arg") and place.type == "int" for place in field.places)

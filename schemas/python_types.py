@@ -1,0 +1,81 @@
+"""Python types of meta values and object cells: a cheap look at the outer class, and a full look inside."""
+
+from __future__ import annotations
+
+import types
+from functools import lru_cache
+from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin, is_typeddict
+
+from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from typing_extensions import TypeAliasType
+
+
+def outer_classes(live: object) -> tuple[type, ...] | None:
+    """The classes that a value of this type can have, for `isinstance`; None where every value is admitted.
+
+    Only the outside is looked at: `list[int]` gives `list`. An int counts as a float, as everywhere in Python.
+    """
+    origin = get_origin(live)
+    if live is None or live is type(None):
+        return (type(None),)
+    if live is float:
+        return (float, int)
+    if live is complex:
+        return (complex, float, int)
+    if origin is Annotated:
+        return outer_classes(get_args(live)[0])
+    if isinstance(live, TypeAliasType):
+        return outer_classes(live.__value__)
+    if isinstance(live, NewType):
+        return outer_classes(live.__supertype__)
+    if origin is Literal:
+        return tuple({type(value) for value in get_args(live)})
+    if origin in (Union, types.UnionType):
+        members = [outer_classes(member) for member in get_args(live)]
+        known = [member for member in members if member is not None]
+        return None if len(known) < len(members) else tuple(cls for member in known for cls in member)
+    if is_typeddict(live):
+        return (dict,)
+    if isinstance(origin, type):
+        return (origin,)
+    if live is Any or live is object or isinstance(live, TypeVar) or not isinstance(live, type):
+        return None
+    if getattr(live, "_is_protocol", False):
+        return None
+    return (live,)
+
+
+def mismatch(live: object, value: object) -> str | None:
+    """What is wrong inside `value` under the type `live`, in words, or None. Nothing is coerced.
+
+    The full look is pydantic's in strict mode.
+    """
+    adapter = _adapter(live)
+    if adapter is None:
+        return None
+    try:
+        adapter.validate_python(value, strict=True)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        place = "".join(f"[{part!r}]" for part in first["loc"])
+        return f"{place} {first['msg']}".strip() if place else str(first["msg"])
+    return None
+
+
+def _adapter(live: object) -> TypeAdapter[Any] | None:
+    try:
+        return _cached_adapter(live)
+    except TypeError:  # an unhashable type, such as Literal[[...]]
+        return _new_adapter(live)
+
+
+def _new_adapter(live: object) -> TypeAdapter[Any] | None:
+    if isinstance(live, type) and (issubclass(live, BaseModel) or is_typeddict(live)):
+        return TypeAdapter(live)
+    try:
+        return TypeAdapter(live, config=ConfigDict(arbitrary_types_allowed=True))
+    except PydanticUserError:  # a type that brings a configuration of its own, such as a dataclass
+        return TypeAdapter(live)
+
+
+_cached_adapter = lru_cache(maxsize=1024)(_new_adapter)

@@ -1,0 +1,127 @@
+"""The plain record: what a field, a schema, a stage and a pipeline declare, as data.
+
+Declarations compile to it, and every tool (checks, docs, lock, diff, graph, reports) reads it and nothing else. The
+canonical form is JSON with sorted keys and no Python reprs: `record.canonical()`.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, JsonValue
+
+from batchpact.schemas.markers import PlacementName
+
+Layout: TypeAlias = Literal["dense", "jagged"]
+
+
+class Record(BaseModel):
+    """Base of all records: frozen, closed, with one canonical JSON form."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    def canonical(self) -> str:
+        """The record as JSON text: keys sorted, absent values left out."""
+        return json.dumps(self.model_dump(mode="json", exclude_none=True), sort_keys=True, ensure_ascii=False)
+
+
+class PlaceSpec(Record):
+    """One way in which a field may be placed.
+
+    A tensor has `dtype` (a torch name such as `float32`, or a family such as `float`), the `dtypes` that it admits
+    (empty: any), `dims` as written, its `layout` and, when jagged, the `ragged` dim. Every other placement has `type`.
+    """
+
+    placement: PlacementName
+    dtype: str | None = None
+    dtypes: tuple[str, ...] = ()
+    dims: str | None = None
+    layout: Layout | None = None
+    ragged: str | None = None
+    type: str | None = None
+
+
+class RuleSpec(Record):
+    """A rule on the values of one field: `finite`, `binary`, or a pydantic bound such as `ge` with its value."""
+
+    kind: str
+    value: JsonValue = None
+
+
+class FieldSpec(Record):
+    """One declared field.
+
+    `name` is the attribute of the schema class and `key` the name in the batch. The fields after `source` have their
+    place here for what later versions declare on a field: conditions, policies and twins.
+    """
+
+    name: str
+    key: str
+    places: tuple[PlaceSpec, ...]
+    required: bool = True
+    nullable: bool = False
+    default: JsonValue = None
+    description: str = ""
+    rules: tuple[RuleSpec, ...] = ()
+    source: str | None = None
+    when: str | None = None
+    merge: str | None = None
+    pad: JsonValue = None
+    fill: JsonValue = None
+    role: Literal["key", "group"] | None = None
+    same_as: str | None = None
+
+    def place(self, placement: PlacementName) -> PlaceSpec | None:
+        """How the field is declared in this placement, or None where it may not stand there."""
+        return next((place for place in self.places if place.placement == placement), None)
+
+
+class SchemaSpec(Record):
+    """The fields that a stage reads or writes. `axis` is the dim of axis 0 in every tensor, if there is a tensor."""
+
+    name: str
+    qualname: str
+    description: str = ""
+    fields: tuple[FieldSpec, ...] = ()
+    extra: Literal["forbid", "allow"] = "forbid"
+    axis: str | None = None
+
+    def field(self, key: str) -> FieldSpec | None:
+        """The field with this key in the batch."""
+        return next((field for field in self.fields if field.key == key), None)
+
+
+class RowsSpec(Record):
+    """What a stage does to the batch axis. `times` is set for `repeat`: a number, or a path into the configuration."""
+
+    kind: Literal["same", "permute", "select", "repeat", "new"] = "same"
+    times: int | str | None = None
+
+    def __str__(self) -> str:
+        return self.kind if self.times is None else f"{self.kind}({self.times})"
+
+
+class StageSpec(Record):
+    """What a stage reads and writes, and its facts. `qualname` names the class or function that declares it."""
+
+    name: str
+    qualname: str
+    description: str = ""
+    reads: SchemaSpec
+    writes: SchemaSpec
+    rows: RowsSpec = RowsSpec()
+    drops: tuple[str, ...] = ()
+    pad_safe: bool = False
+    graph: Literal["refuse", "allow"] = "refuse"
+    layouts: tuple[Layout, ...] = ("dense", "jagged")
+    when: str | None = None
+
+
+class PipelineSpec(Record):
+    """Stages in the order in which they run, with what goes in and what is wanted at the end."""
+
+    name: str
+    inputs: SchemaSpec
+    outputs: tuple[str, ...] = ()
+    stages: tuple[StageSpec, ...] = ()

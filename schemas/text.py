@@ -1,0 +1,63 @@
+"""Violations in words, for a person at three in the morning."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from batchpact.schemas.catalogue import CODES
+from batchpact.schemas.violations import DimSizes, Violation
+
+_SHOWN = 40
+_LISTED = 6
+
+
+def quoted(names: Iterable[str]) -> str:
+    """`'a', 'b' and 'c'`; long lists are cut with their count."""
+    return join_names([f"'{name}'" for name in names])
+
+
+def join_names(names: Sequence[str], limit: int = _LISTED) -> str:
+    """`a, b and c`; beyond `limit` the rest is counted."""
+    if len(names) > limit:
+        return f"{', '.join(names[:limit])} and {len(names) - limit} more"
+    if len(names) < 2:
+        return "".join(names)
+    return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 row`, `3 rows`."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def sentence(violation: Violation) -> str:
+    """One violation without its code and field."""
+    form = CODES[violation.code].form
+    text = form.format(expected=violation.expected, actual=violation.actual).strip("; ")
+    return f"{text}; {violation.hint}" if violation.hint else text
+
+
+def render(subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes] = ()) -> str:
+    """The whole message: a headline, a line for each violation and, where sizes matter, the dims that were seen."""
+    shown = violations[:_SHOWN]
+    title_width = max((len(CODES[v.code].title) for v in shown), default=0)
+    field_width = max((len(v.field) for v in shown), default=0)
+    lines = [f"{count(len(violations), 'problem')} {subject}", ""]
+    lines += [
+        f"  {v.code} {CODES[v.code].title:<{title_width}}  {v.field:<{field_width}}  {sentence(v)}".rstrip() for v in shown
+    ]
+    if len(violations) > len(shown):
+        lines.append(f"  ... and {len(violations) - len(shown)} more")
+    if dims:
+        lines += ["", "  dims  " + "  ".join(_dim(entry) for entry in dims)]
+    return "\n".join(lines)
+
+
+def _dim(entry: DimSizes) -> str:
+    sizes = " ".join(f"{size} ({_cut(fields)})" for size, fields in entry.sizes)
+    return f"{entry.name}={sizes}"
+
+
+def _cut(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_LISTED])
+    return shown if len(names) <= _LISTED else f"{shown} and {len(names) - _LISTED} more"

@@ -1,0 +1,159 @@
+"""Rules on values: finite, binary, bounds, and the types inside object cells and meta values.
+
+These read what they check, so on a device they synchronise; they run at level `values` and when a schema is bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Annotated
+
+import numpy as np
+import torch
+from annotated_types import Ge, Gt, Le, Lt
+from torch import Tensor
+
+from batchpact.schemas.axes import is_jagged, ragged_axis
+from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.plan import Plan
+from batchpact.schemas.python_types import mismatch
+from batchpact.schemas.record import FieldSpec, RuleSpec
+from batchpact.schemas.stores import Column, Stores
+from batchpact.schemas.text import count
+from batchpact.schemas.violations import Violation
+
+_FIRST = 3
+_BOUNDS = {"ge": Ge, "gt": Gt, "le": Le, "lt": Lt}
+_SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+_KINDS = {float: "fiu", int: "iu", bool: "b", str: "U"}
+
+
+def check_values(plan: Plan, stores: Stores, sample: int | None = None) -> list[Violation]:
+    """Every broken rule, in the order of declaration.
+
+    Args:
+        plan: the compiled schema.
+        stores: a batch whose structure is healthy.
+        sample: look at this many rows, evenly spread; all rows where None.
+    """
+    found: list[Violation] = []
+    for spec in plan.spec.fields:
+        for place in spec.places:
+            value = stores.store(place.placement).get(spec.key)
+            if value is not None:
+                found += _field(plan, spec, place.placement, value, sample)
+    return found
+
+
+def _field(plan: Plan, spec: FieldSpec, placement: PlacementName, value: object, sample: int | None) -> Iterator[Violation]:
+    if isinstance(value, Tensor):
+        for rule in spec.rules:
+            yield from _tensor_rule(spec, rule, value, sample)
+        return
+    live = plan.types[spec.key].get(placement)
+    bounded = _bounded(live, spec.rules)
+    if isinstance(value, np.ndarray) and placement == "non_tensor":
+        if value.dtype == object:
+            yield from _cells(spec, bounded, value, sample)
+        else:
+            yield from _numeric_column(spec, live, value, sample)
+        return
+    wrong = mismatch(bounded, value)
+    if wrong is not None:
+        yield _violation("BP006" if mismatch(live, value) else "BP021", spec, wrong, _expected(spec, placement))
+
+
+def _bounded(live: object, rules: tuple[RuleSpec, ...]) -> object:
+    """The type with the field's bounds, for pydantic."""
+    for rule in rules:
+        if rule.kind in _BOUNDS:
+            live = Annotated[live, _BOUNDS[rule.kind](rule.value)]  # type: ignore[arg-type]
+    return live
+
+
+def _tensor_rule(spec: FieldSpec, rule: RuleSpec, value: Tensor, sample: int | None) -> Iterator[Violation]:
+    rows = _rows(len(value), sample)
+    if is_jagged(value):
+        flat, row_of = value.values().movedim(ragged_axis(value) - 1, 0), _jagged_rows(value)
+        if sample is not None:
+            chosen = torch.isin(row_of, torch.as_tensor(rows, device=row_of.device))
+            flat, row_of = flat[chosen], row_of[chosen]
+    else:
+        row_of = torch.as_tensor(rows, device=value.device)
+        flat = value if len(rows) == len(value) else value[row_of]
+    holds = _RULES[rule.kind](flat.detach(), rule.value)
+    if bool(holds.all()):
+        return
+    broken = ~holds
+    bad_rows = torch.unique(row_of[broken.flatten(1).any(1) if broken.dim() > 1 else broken]).tolist()
+    bad = flat.detach()[broken]
+    text = f"{count(int(broken.sum()), 'element')} in {_listed_rows(bad_rows)}; {_extreme(rule.kind, bad)}"
+    yield _violation("BP021", spec, text, _rule_words(rule))
+
+
+def _jagged_rows(value: Tensor) -> Tensor:
+    lengths = value.offsets().diff()
+    return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
+
+
+def _rows(length: int, sample: int | None) -> list[int]:
+    if sample is None or sample >= length:
+        return list(range(length))
+    return sorted({round(at * (length - 1) / max(sample - 1, 1)) for at in range(sample)})
+
+
+_RULES: dict[str, Callable[[Tensor, object], Tensor]] = {
+    "finite": lambda x, _: torch.isfinite(x),
+    "binary": lambda x, _: (x == 0) | (x == 1),
+    "ge": lambda x, bound: x >= bound,  # type: ignore[operator]
+    "gt": lambda x, bound: x > bound,  # type: ignore[operator]
+    "le": lambda x, bound: x <= bound,  # type: ignore[operator]
+    "lt": lambda x, bound: x < bound,  # type: ignore[operator]
+}
+
+
+def _extreme(kind: str, bad: Tensor) -> str:
+    if kind == "finite":
+        nan = int(torch.isnan(bad).sum())
+        return f"{nan} NaN, {bad.numel() - nan} infinite"
+    worst = bad.max() if kind in ("le", "lt", "binary") else bad.min()
+    return f"the extreme is {worst.item():.6g}"
+
+
+def _listed_rows(rows: list[int]) -> str:
+    shown = ", ".join(map(str, rows[:_FIRST]))
+    more = "" if len(rows) <= _FIRST else f" and {len(rows) - _FIRST} more"
+    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more}"
+
+
+def _cells(spec: FieldSpec, live: object, column: Column, sample: int | None) -> Iterator[Violation]:
+    wrong = [(row, text) for row in _rows(len(column), sample) if (text := mismatch(live, column[row])) is not None]
+    if wrong:
+        first, text = wrong[0]
+        kind = type(column[first]).__name__
+        where = _listed_rows([row for row, _ in wrong])
+        yield _violation("BP006", spec, f"{where}: {kind}, {text}", _expected(spec, "non_tensor"))
+
+
+def _numeric_column(spec: FieldSpec, live: object, column: Column, sample: int | None) -> Iterator[Violation]:
+    kinds = _KINDS.get(live) if isinstance(live, type) else None
+    if kinds is not None and column.dtype.kind not in kinds:
+        yield _violation("BP006", spec, f"a column of {column.dtype.name}", _expected(spec, "non_tensor"))
+    elif column.dtype.kind in "biuf":
+        for rule in spec.rules:
+            yield from _tensor_rule(spec, rule, torch.from_numpy(np.array(column)), sample)
+
+
+def _expected(spec: FieldSpec, placement: PlacementName) -> str:
+    place = spec.place(placement)
+    type_text = "" if place is None else f"{place.type} "
+    rules = ", ".join(_rule_words(rule) for rule in spec.rules)
+    return f"{type_text}{'per row ' if placement == 'non_tensor' else ''}{rules}".strip()
+
+
+def _rule_words(rule: RuleSpec) -> str:
+    return f"{_SIGNS[rule.kind]} {rule.value}" if rule.kind in _SIGNS else rule.kind
+
+
+def _violation(code: str, spec: FieldSpec, actual: str, expected: str) -> Violation:
+    return Violation(code=code, field=spec.key, placement=spec.places[0].placement, actual=actual, expected=expected)
