@@ -1,0 +1,61 @@
+"""The boundaries of stages: the decorator, pipelines, static checks, the command line.
+
+Start at `decorator.py` (`@stage`) and `boundary.py` (what happens in a call). What a call brings along is in
+`arguments.py`, what a stage did in `effects.py`, where rows came from in `origins.py`. `settings.py` has the levels,
+`reporting.py` what becomes of violations. `pipeline.py` runs stages in order and `flow.py` checks them without running.
+The command line is `cli.py`. Names are imported when they are first used: `batchpact --help` must not import torch.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from batchpact.contracts.configuration import use_config
+    from batchpact.contracts.decorator import contract_of, stage
+    from batchpact.contracts.figures import Figures
+    from batchpact.contracts.origins import from_rows
+    from batchpact.contracts.pipeline import Pipeline
+    from batchpact.contracts.report import Report
+    from batchpact.contracts.reporting import ContractWarning, Event, observe
+    from batchpact.contracts.settings import checking
+
+_HOMES = {
+    "ContractWarning": "reporting",
+    "Event": "reporting",
+    "Figures": "figures",
+    "Pipeline": "pipeline",
+    "Report": "report",
+    "checking": "settings",
+    "contract_of": "decorator",
+    "from_rows": "origins",
+    "observe": "reporting",
+    "stage": "decorator",
+    "use_config": "configuration",
+}
+
+__all__ = [
+    "ContractWarning",
+    "Event",
+    "Figures",
+    "Pipeline",
+    "Report",
+    "checking",
+    "contract_of",
+    "from_rows",
+    "observe",
+    "stage",
+    "use_config",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

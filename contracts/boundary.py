@@ -91,7 +91,7 @@ class Boundary:
         read_keys = [field.key for field in spec.reads.fields]
         write_keys = frozenset(field.key for field in spec.writes.fields)
         self._read_keys = frozenset(read_keys)
-        self._rewrites = frozenset(read_keys) & write_keys
+        self.rewrites = frozenset(read_keys) & write_keys
         self._kept = tuple(key for key in _keys(spec.reads, "tensor") if key not in write_keys)
         self._writers = {key: spec.name for key in write_keys}
         self._opaque = project != "on" or spec.reads.extra == "allow"
@@ -135,7 +135,7 @@ class Boundary:
         source, filled = passage.source, passage.filled
         meta = {**source.meta, **filled.meta} if filled.meta else source.meta
         looked = Stores(source.tensors, source.columns, meta, filled.args)
-        sizes, violations, dims = self._check(self._reads, looked, passage, {}, "")
+        sizes, violations, dims = self._check(self._reads, looked, passage, None)
         violations = [*violations, *filled.violations] if filled.violations else violations
         pads = None if passage.carrier is None or self.spec.pad_safe else passage.carrier.pads(passage.batch)
         if pads is not None and pads.any():
@@ -165,7 +165,7 @@ class Boundary:
         if passage.level == "off":
             terms = HandOut(None, None, None, extra, (), None) if extra else _UNCHECKED
         else:
-            terms = HandOut(self._tensors, self._columns, self._meta, extra, self._rewrites, withheld)
+            terms = HandOut(self._tensors, self._columns, self._meta, extra, self.rewrites, withheld)
         passage.handed = carrier.hand_out(passage.batch, terms)
         if passage.rows is not None and (passage.level != "off" or self._rows_differ):
             carrier.start_rows(passage.handed, passage.rows)
@@ -196,7 +196,7 @@ class Boundary:
             given,
             self.spec.reads,
             self.spec.writes,
-            rows_differ=self._rows_differ,
+            rows_differ=self._rows_differ or (origin is not None and origin is not passage.origin),
             whole=passage.level == "off" or self._opaque,
         )
         if passage.level != "off":
@@ -235,7 +235,7 @@ class Boundary:
         given.pop(axis, None)
         if not self._rows_differ and passage.rows is not None:
             given[axis] = passage.rows
-        _, wrong, dims = self._check(self._writes, found.fields, passage, given, "what the stage read")
+        _, wrong, dims = self._check(self._writes, found.fields, passage, given)
         violations = [*wrong, *found.violations]
         if origin is not passage.origin or self._rows_differ:
             misplaced = check_origin(self.spec.rows, origin, passage.rows or 0, result_rows)
@@ -243,7 +243,7 @@ class Boundary:
                 violations.append(misplaced)
         if self.spec.graph != "allow":
             violations += effects.graphs(found.fields)
-        violations += effects.changed_in_place(passage.versions, passage.source, self._rewrites)
+        violations += effects.changed_in_place(passage.versions, passage.source, self.rewrites)
         if violations:
             self._settle(passage, self._subject, "writes", violations, dims)
 
@@ -267,7 +267,7 @@ class Boundary:
             carrier.mark(batch, writers=writers, rewrites=frozenset())
             return batch
         made = carrier.make(batch, fields, rows_of(fields) if passage.rows is None else passage.rows)
-        carrier.mark(made, writers=writers, rewrites=self._rewrites)
+        carrier.mark(made, writers=writers, rewrites=self.rewrites)
         return made
 
     @staticmethod
@@ -284,16 +284,23 @@ class Boundary:
     # --- both ways -----------------------------------------------------------------------------------------------
 
     def _check(
-        self, compiled: Compiled, stores: Stores, passage: Passage, given: Mapping[str, Size], given_from: str
+        self, compiled: Compiled, stores: Stores, passage: Passage, given: Mapping[str, Size] | None
     ) -> tuple[dict[str, Size], list[Violation], list[DimSizes]]:
-        """The plan first; the careful look only where it says no, or where values are to be read."""
+        """The plan first; the careful look only where it says no, or where values are to be read.
+
+        `given` are the dims that the reads bound, when it is the result that is checked.
+        """
         plan = compiled.plan
         sizes = plan.sizes(stores, given)
         values = passage.level == "values"
         if sizes is not None and not values:
             return sizes, [], []
-        history = {} if passage.carrier is None else passage.carrier.history(passage.batch)
-        found = diagnose(plan, stores, Context(given, given_from, history, values))
+        if given is not None:
+            context = Context(given=given, given_from="what the stage read", holder="result", values=values)
+        else:
+            history = {} if passage.carrier is None else passage.carrier.history(passage.batch)
+            context = Context(history=history, values=values)
+        found = diagnose(plan, stores, context)
         violations = found.violations
         if values and not violations:
             violations = check_values(plan, stores, passage.settings.sample)
@@ -312,15 +319,19 @@ class Boundary:
         passage.found += settle(self.name, f"in stage '{self.name}'", [violation], [], lenient)
 
     def _deliver(self, passage: Passage, fields: Stores, leaving: float) -> None:
-        step = passage.source.meta.get("global_steps")
-        read = {key: value for key, value in passage.source.tensors.items() if self._tensors is None or key in self._tensors}
+        source = passage.source
+        step = source.meta.get("global_steps")
         deliver(
             Event(
                 stage=self.name,
                 step=step if isinstance(step, int) else None,
                 seconds=perf_counter() - passage.started,
                 seconds_checking=passage.checked + leaving,
-                bytes_read=tensor_bytes(read),
+                fields_read=sum(key in self._read_keys for key in source.names()),
+                fields_written=len(fields.names()),
+                bytes_read=tensor_bytes(
+                    {key: value for key, value in source.tensors.items() if key in self._read_keys}
+                ),
                 bytes_written=tensor_bytes(fields.tensors),
                 violations=tuple(passage.found),
             )
@@ -335,7 +346,7 @@ class Boundary:
         return isinstance(batch, self.reads) if self.typed else type(batch) is DataProto
 
     def hand_unchecked(self, batch: Any) -> Any:
-        """What such a call hands to the function: a batch of its own, so that scratch names stay out of the caller's."""
+        """What such a call hands to the function: a batch of its own, so that scratch names stay in it."""
         return batch if self.typed else batch._hand_out(_UNCHECKED)
 
     def leave_unchecked(self, batch: Any, handed: Any, result: Any) -> Any:
@@ -343,7 +354,7 @@ class Boundary:
         if self.typed:
             return result
         if type(result) is DataProto and result._handed is None:
-            result._writers, result._rewrites = self._writers, self._rewrites
+            result._writers, result._rewrites = self._writers, self.rewrites
             return result
         source = batch.stores()
         passage = Passage(
@@ -353,6 +364,4 @@ class Boundary:
 
 
 def _keys(schema: SchemaSpec, *placements: PlacementName) -> tuple[str, ...]:
-    return tuple(
-        field.key for field in schema.fields if any(place.placement in placements for place in field.places)
-    )
+    return tuple(field.key for field in schema.fields if any(place.placement in placements for place in field.places))

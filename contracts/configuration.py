@@ -46,7 +46,7 @@ def look_up(config: object, path: str) -> object:
         if isinstance(here, Mapping) or (hasattr(here, "keys") and hasattr(here, "__getitem__")):
             if part not in here:  # type: ignore[operator]
                 return ABSENT
-            here = here[part]  # type: ignore[index]
+            here = here[part]
         elif part.startswith("_") or not hasattr(here, part):
             return ABSENT
         else:

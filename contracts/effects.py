@@ -53,7 +53,7 @@ def changed_in_place(before: Iterable[Version], source: Stores, rewrites: Collec
             placement="tensor",
             actual="changed in place",
             expected="the stage reads it and does not write it",
-            hint="work on a clone, or declare it in Writes; a tensor that shares its memory may be the one that was changed",
+            hint="work on a clone, or declare it in Writes; it may be a tensor that shares its memory that was changed",
         )
         for key, tensor in moved
         if _memory(tensor) not in rewritten
@@ -88,7 +88,7 @@ def written(
     for placement, store in result.by_placement():
         before, out = source.store(placement), fields.store(placement)
         for key, value in store.items():
-            passed_on = key in before and _same(value, before[key]) or (key in given and given[key] is value)
+            passed_on = (key in before and _same(value, before[key])) or (key in given and given[key] is value)
             if key in declared:
                 if not (whole and passed_on and key not in read):
                     out[key] = value  # type: ignore[index]

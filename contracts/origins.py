@@ -55,20 +55,30 @@ def check_origin(spec: RowsSpec, origin: Index | None, length: int, result_rows:
     if spec.kind == "same":
         if origin is None or (len(origin) == length and np.array_equal(origin, np.arange(length))):
             return None
-        moved = "other rows" if len(origin) != length else f"row {int(np.flatnonzero(origin != np.arange(length))[0])} is another"
-        return _origin(f"the result has {moved} than the input", "declared rows = 'same'", "declare 'permute' or 'select'")
+        moved = (
+            "other rows"
+            if len(origin) != length
+            else f"row {int(np.flatnonzero(origin != np.arange(length))[0])} is another"
+        )
+        return _origin(
+            f"the result has {moved} than the input", "declared rows = 'same'", "declare 'permute' or 'select'"
+        )
     declared = f"declared rows = '{spec}'"
     if origin is None:
         return _origin("nothing says which input rows the result has", declared, _STATE)
     if result_rows is not None and len(origin) != result_rows:
         return _origin(f"an origin for {len(origin)} rows and a result of {result_rows}", declared, _STATE)
-    if len(origin) and not (0 <= origin.min() and origin.max() < length):
+    if len(origin) and (origin.min() < 0 or origin.max() >= length):
         wrong = origin.min() if origin.min() < 0 else origin.max()
         return _origin(f"an origin in row {wrong}, and the input has {length} rows", declared, "")
     times = np.bincount(origin, minlength=length)
     if spec.kind == "permute" and (len(origin) != length or times.max(initial=0) > 1):
         lost = np.flatnonzero(times == 0)
-        return _origin(f"{len(lost)} input rows are missing in the result, the first is row {lost[0] if len(lost) else 0}", declared, "")
+        return _origin(
+            f"{len(lost)} input rows are missing in the result, the first is row {lost[0] if len(lost) else 0}",
+            declared,
+            "",
+        )
     if spec.kind == "repeat" and length:
         expected = spec.times if isinstance(spec.times, int) else config_value(str(spec.times))
         wanted = expected if isinstance(expected, int) else int(times[0])

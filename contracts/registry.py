@@ -1,4 +1,4 @@
-"""The stages and stage schemas of this process, by name: what messages and pipelines know beyond what they are given."""
+"""The stages and stage schemas of this process: what messages know beyond what they are given."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of violations at a boundary: raised, warned about once and counted, or ignored; and the events of calls."""
+"""What becomes of violations: raised, warned about once and counted, or ignored; and the events of calls."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from batchpact.contracts.settings import Settings
@@ -28,6 +29,8 @@ class Event:
         step: the batch's `global_steps`, where it has them.
         seconds: how long the call took in all.
         seconds_checking: how long of it the contract took.
+        fields_read: how many declared fields the batch held.
+        fields_written: how many fields were written.
         bytes_read: bytes of the tensors that were handed out.
         bytes_written: bytes of the tensors that were written.
         violations: what was found and not raised.
@@ -37,6 +40,8 @@ class Event:
     step: int | None
     seconds: float
     seconds_checking: float
+    fields_read: int
+    fields_written: int
     bytes_read: int
     bytes_written: int
     violations: tuple[Violation, ...] = ()
@@ -44,28 +49,28 @@ class Event:
 
 Observer = Callable[[Event], None]
 
-_observers: list[Observer] = []
+_OBSERVERS: ContextVar[tuple[Observer, ...]] = ContextVar("batchpact_observers", default=())
 _seen: Counter[tuple[str, str, str]] = Counter()
 
 
 @contextmanager
 def observe(observer: Observer) -> Iterator[None]:
     """Deliver an event for each call of a stage in the block, to log them where you log everything else."""
-    _observers.append(observer)
+    token = _OBSERVERS.set((*_OBSERVERS.get(), observer))
     try:
         yield
     finally:
-        _observers.remove(observer)
+        _OBSERVERS.reset(token)
 
 
 def observed() -> bool:
     """Whether anybody wants events."""
-    return bool(_observers)
+    return bool(_OBSERVERS.get())
 
 
 def deliver(event: Event) -> None:
     """Give an event to everybody who wants events."""
-    for observer in tuple(_observers):
+    for observer in _OBSERVERS.get():
         observer(event)
 
 

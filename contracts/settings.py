@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 from batchpact.schemas.catalogue import CODES
 from batchpact.schemas.errors import SettingError
@@ -85,7 +85,7 @@ def checking(
         _CURRENT.reset(token)
 
 
-def checked(name: str, value: str, known: tuple[str, ...]) -> str:  # type: ignore[return]
+def checked(name: str, value: str, known: tuple[str, ...]) -> Any:
     """A setting's value, if it is known.
 
     Raises:

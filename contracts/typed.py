@@ -57,7 +57,9 @@ def make_instance(
                 break
     if compiled.spec.extra == "allow":
         declared = {field.key for field in compiled.spec.fields}
-        values.update({key: value for _, held in stores.by_placement() for key, value in held.items() if key not in declared})
+        values.update(
+            {key: value for _, held in stores.by_placement() for key, value in held.items() if key not in declared}
+        )
     if withheld is not None:
         values[WITHHELD] = withheld
     made = object.__new__(schema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
@@ -44,12 +44,19 @@ def from_dicts(
             raise refuse("from_dict", "BP045", key, describe(value), expected)
         if value.dim() < num_batch_dims:
             raise refuse("from_dict", "BP045", key, describe(value), f"{num_batch_dims} leading batch axes")
-        sizes.setdefault(tuple(value.size(axis) for axis in range(num_batch_dims)), []).append(key)
+        sizes.setdefault(_leading(value, num_batch_dims), []).append(key)
     if len(sizes) > 1:
         listed = ", ".join(f"{list(size)} in {join_names(keys)}" for size, keys in sizes.items())
         raise refuse("from_dict", "BP016", "batch", listed, "all tensors share their batch axes")
     columns = {key: as_column("from_dict", key, value) for key, value in non_tensors.items()}
     return (store(tensors, next(iter(sizes))) if sizes else None), columns
+
+
+def _leading(value: torch.Tensor | TensorDictBase, axes: int) -> tuple[int, ...]:
+    """The sizes of the leading axes; a strided nested tensor has no shape beyond its rows."""
+    if isinstance(value, torch.Tensor):
+        return tuple(value.size(axis) for axis in range(axes))
+    return tuple(value.batch_size[:axes])
 
 
 def sort_fields(
@@ -87,7 +94,9 @@ def check_stores(
     rows: int | None = None
     if batch is not None:
         if not batch.batch_size:
-            raise refuse(operation, "BP045", "batch", "a TensorDict without a batch axis", "batch_size has the rows first")
+            raise refuse(
+                operation, "BP045", "batch", "a TensorDict without a batch axis", "batch_size has the rows first"
+            )
         if columns and len(names):
             rows = batch.batch_size[0]
     healthy = True
@@ -122,7 +131,9 @@ def _wrong_stores(batch: TensorDictBase | None, columns: Mapping[str, Any], meta
             lengths.setdefault(len(value), []).append(key)
     if len(lengths) > 1:
         listed = ", ".join(f"{count(size, 'row')} in {join_names(keys)}" for size, keys in lengths.items())
-        found.append(Violation(code="BP016", field="batch", actual=listed, expected="one number of rows in both stores"))
+        found.append(
+            Violation(code="BP016", field="batch", actual=listed, expected="one number of rows in both stores")
+        )
     for key in dict.fromkeys((*tensors, *columns, *meta)):
         places = [place for place, held in Stores(tensors, columns, meta).by_placement() if key in held]
         if len(places) > 1:
@@ -170,14 +181,22 @@ def check_new_names(old: Sequence[str], new: Sequence[str], stores: Stores) -> N
         raise refuse("rename", "BP045", taken[0], "the name is taken", "one place for one name")
 
 
+def columns_of(stores: Stores) -> dict[str, Column]:
+    """The columns of stores that are known to hold arrays there."""
+    return dict(cast("Mapping[str, Column]", stores.columns))
+
+
 def deep_copies(
-    columns: Mapping[str, object], meta: Mapping[str, object]
-) -> tuple[dict[str, object], dict[str, object]]:
+    columns: Mapping[str, Column], meta: Mapping[str, object]
+) -> tuple[dict[str, Column], dict[str, object]]:
     """Copies of columns with their cells, and of meta."""
-    return (
-        {key: column([deepcopy(cell) for cell in value]) if isinstance(value, np.ndarray) and value.dtype == object else deepcopy(value) for key, value in columns.items()},
-        deepcopy(dict(meta)),
-    )
+    copies = {
+        key: column([deepcopy(cell) for cell in value])
+        if value.dtype == object and value.ndim == 1
+        else deepcopy(value)
+        for key, value in columns.items()
+    }
+    return copies, deepcopy(dict(meta))
 
 
 def joined(parts: Sequence[DataProto], stores: Stores) -> DataProto:
@@ -188,7 +207,7 @@ def joined(parts: Sequence[DataProto], stores: Stores) -> DataProto:
     if stores.tensors or first.batch is not None:
         tail = () if first.batch is None else tuple(first.batch.batch_size[1:])
         batch = first._tensor_store(dict(stores.tensors), (rows, *tail))
-    made = first._derive(batch, dict(stores.columns), dict(stores.meta))  # type: ignore[arg-type]
+    made = first._derive(batch, columns_of(stores), dict(stores.meta))
     made._writers = {key: stage for part in reversed(parts) for key, stage in part._writers.items()}
     filled = [part for part in parts if part._row_count() is not None]
     if filled and all(part._origin is not None for part in filled):

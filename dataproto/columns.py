@@ -39,6 +39,8 @@ def as_column(operation: str, key: str, value: object) -> Column:
     if isinstance(value, (list, tuple)):
         return column(value)
     if isinstance(value, torch.Tensor):
-        raise refuse(operation, "BP045", key, f"tensor {describe(value)}", "a tensor goes into tensors, not into non_tensors")
+        raise refuse(
+            operation, "BP045", key, f"tensor {describe(value)}", "a tensor goes into tensors, not into non_tensors"
+        )
     expected = "a column is a list or a numpy array with one value per row; one value for the batch goes into meta_info"
     raise refuse(operation, "BP045", key, describe(value), expected)

@@ -18,7 +18,7 @@ from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_t
 from batchpact.dataproto.join import OnConflict, compare_rows, concat_stores, union_stores
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.rows import Index, RowLike, Rows, plan_rows, repeat_rows
-from batchpact.dataproto.tensors import items, store, take
+from batchpact.dataproto.tensors import items, store, take_all
 from batchpact.dataproto.withheld import HandedDict, HandedTensorDict
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.stores import Column, Stores
@@ -55,7 +55,7 @@ class DataProto:
     non_tensor_batch: dict[str, Column]
     meta_info: dict[str, Any]
 
-    # What a batch carries unseen. The mappings are replaced when they change and never written into: batches share them.
+    # What a batch carries unseen. The mappings are replaced when they change and never written into.
     _origin: Index | None = None
     _pads: np.ndarray | None = None
     _writers: Mapping[str, str] = _NOTHING
@@ -231,8 +231,7 @@ class DataProto:
         """The one way in which rows leave a batch: one plan, applied to every store and to what is carried unseen."""
         batch = self.batch
         if batch is not None:
-            tensors = {key: take(value, rows) for key, value in batch.items()}
-            batch = self._tensor_store(tensors, (rows.count, *batch.batch_size[1:]))
+            batch = self._tensor_store(take_all(batch, rows), (rows.count, *batch.batch_size[1:]))
         columns = {key: rows.of(column) for key, column in self.non_tensor_batch.items()}
         taken = self._derive(batch, columns, dict(self.meta_info))
         if self._origin is not None:
@@ -279,11 +278,11 @@ class DataProto:
         """
         self.check_consistency()
         chosen = build.choose("select", self.stores(), (batch_keys, non_tensor_batch_keys, meta_info_keys))
-        columns, meta = chosen.columns, chosen.meta
+        columns, meta = build.columns_of(chosen), dict(chosen.meta)
         if deepcopy:
             columns, meta = build.deep_copies(columns, meta)
         batch = None if self.batch is None else self._tensor_store(dict(chosen.tensors), self.batch.batch_size)
-        made = self._derive(batch, dict(columns), dict(meta))
+        made = self._derive(batch, columns, meta)
         made._origin, made._pads = self._origin, self._pads
         return made
 
@@ -299,7 +298,9 @@ class DataProto:
             MissingFieldError: naming every key that is not there; nothing is taken out then.
         """
         self.check_consistency()
-        chosen = build.choose("pop", self.stores(), (batch_keys or (), non_tensor_batch_keys or (), meta_info_keys or ()))
+        chosen = build.choose(
+            "pop", self.stores(), (batch_keys or (), non_tensor_batch_keys or (), meta_info_keys or ())
+        )
         batch = None
         if chosen.tensors and self.batch is not None:
             batch = self._tensor_store(dict(chosen.tensors), self.batch.batch_size)
@@ -309,7 +310,7 @@ class DataProto:
             del self.non_tensor_batch[key]
         for key in chosen.meta:
             del self.meta_info[key]
-        popped = self._derive(batch, dict(chosen.columns), dict(chosen.meta))
+        popped = self._derive(batch, build.columns_of(chosen), dict(chosen.meta))
         popped._origin, popped._pads = self._origin, self._pads
         return popped
 
@@ -373,7 +374,7 @@ class DataProto:
         """Set fields that are known to fit and remove others; a field that changes its place leaves the old one."""
         for key in drops:
             for held in (self.batch, self.non_tensor_batch, self.meta_info):
-                if held is not None and key in held.keys():
+                if held is not None and key in held.keys():  # noqa: SIM118  # a TensorDict has no other membership test
                     held.pop(key)
         if fields.tensors and (self.batch is None or not len(self.batch.keys())):
             rows = next(iter(fields.tensors.values())).shape[0]  # type: ignore[attr-defined]

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from batchpact.dataproto.tensors import same_memory
-from batchpact.schemas.axes import is_jagged, ragged_axis
+from batchpact.schemas.axes import is_jagged, offsets_of, ragged_axis
 from batchpact.schemas.describe import describe
 
 
@@ -94,7 +94,7 @@ def tensor_difference(left: Tensor, right: Tensor) -> str | None:
     if is_jagged(left):
         if ragged_axis(left) != ragged_axis(right):
             return f"ragged on axis {ragged_axis(left)} against axis {ragged_axis(right)}"
-        lengths = tensor_difference(left.offsets(), right.offsets())
+        lengths = tensor_difference(offsets_of(left), offsets_of(right))
         return "other row lengths" if lengths is not None else tensor_difference(left.values(), right.values())
     if left.is_nested:
         pairs = enumerate(zip(left.unbind(0), right.unbind(0), strict=False))

@@ -52,13 +52,11 @@ def hand_columns(columns: Mapping[str, np.ndarray], terms: HandOut) -> dict[str,
 def hand_meta(meta: Mapping[str, object], terms: HandOut) -> dict[str, object]:
     """The declared meta fields, with the arguments and defaults of the call."""
     keys = meta if terms.meta is None else [key for key in terms.meta if key in meta]
-    chosen = {key: meta[key] for key in keys} | terms.extra_meta
+    chosen = {**{key: meta[key] for key in keys}, **terms.extra_meta}
     return chosen if terms.withheld is None else HandedDict(chosen, terms.withheld)
 
 
 def _read_only(column: np.ndarray) -> np.ndarray:
-    view = column.view()
+    view: np.ndarray = column.view()
     view.flags.writeable = False
     return view
-
-

@@ -38,7 +38,11 @@ def compare_rows(left: int | None, right: int | None) -> list[Violation]:
     if small and large % small == 0:
         hint = f"{large} is {large // small} times {small}: a repeat({large // small}) of the {side} side is missing?"
     actual = f"{left} rows on the left, {right} on the right"
-    return [Violation(code="BP016", field="batch", actual=actual, expected="a union joins fields of the same rows", hint=hint)]
+    return [
+        Violation(
+            code="BP016", field="batch", actual=actual, expected="a union joins fields of the same rows", hint=hint
+        )
+    ]
 
 
 def union_stores(
@@ -72,7 +76,7 @@ def union_stores(
                             code="BP003",
                             field=key,
                             placement=placement,
-                            actual=f"in {STORE_NAMES[elsewhere[0]]} on the left and in {STORE_NAMES[placement]} on the right",
+                            actual=f"in {STORE_NAMES[elsewhere[0]]} on the left, in {STORE_NAMES[placement]} on the right",
                             expected="one place for one name",
                         )
                     )
@@ -135,7 +139,9 @@ def _compare_fields(filled: Sequence[tuple[int, Stores]], histories: Sequence[Ma
         having = sorted(at for parts in found.values() for at in parts)
         lacking = [at for at, _ in filled if at not in having]
         if len(found) > 1:
-            sides = " and ".join(f"in {STORE_NAMES[placement]} of {_parts(parts)}" for placement, parts in found.items())
+            sides = " and ".join(
+                f"in {STORE_NAMES[placement]} of {_parts(parts)}" for placement, parts in found.items()
+            )
             violations.append(Violation(code="BP003", field=key, actual=sides, expected="one place for one name"))
         if lacking:
             known = next((histories[at][key] for at in having if key in histories[at]), "")
@@ -160,7 +166,11 @@ def _compare_tensors(key: str, filled: Sequence[tuple[int, Stores]]) -> list[Vio
     if len(kinds) < 2:
         return []
     actual = ", ".join(f"{kind} in {_parts(parts)}" for kind, parts in kinds.items())
-    return [Violation(code="BP042", field=key, placement="tensor", actual=actual, expected="one dtype, layout and row shape")]
+    return [
+        Violation(
+            code="BP042", field=key, placement="tensor", actual=actual, expected="one dtype, layout and row shape"
+        )
+    ]
 
 
 def _kind(value: object) -> str:
@@ -180,7 +190,13 @@ def _compare_columns(key: str, filled: Sequence[tuple[int, Stores]]) -> list[Vio
     for at, part in filled:
         value = part.columns[key]
         if isinstance(value, np.ndarray):
-            kind = "object" if value.dtype == object else value.dtype.kind if value.dtype.kind in "US" else value.dtype.name
+            kind = (
+                "object"
+                if value.dtype == object
+                else value.dtype.kind
+                if value.dtype.kind in "US"
+                else value.dtype.name
+            )
             kinds.setdefault(f"{kind} rows of {list(value.shape[1:])}", []).append(at)
     if len(kinds) < 2:
         return []
@@ -189,6 +205,8 @@ def _compare_columns(key: str, filled: Sequence[tuple[int, Stores]]) -> list[Vio
 
 
 def _parts(parts: Sequence[int]) -> str:
-    return f"part {parts[0]}" if len(parts) == 1 else f"parts {', '.join(map(str, parts[:6]))}" + (
-        f" and {len(parts) - 6} more" if len(parts) > 6 else ""
+    return (
+        f"part {parts[0]}"
+        if len(parts) == 1
+        else f"parts {', '.join(map(str, parts[:6]))}" + (f" and {len(parts) - 6} more" if len(parts) > 6 else "")
     )

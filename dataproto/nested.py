@@ -1,4 +1,4 @@
-"""Jagged nested tensors, row by row on values and offsets: torch's own operations are missing or take the wrong axis."""
+"""Jagged nested tensors, row by row on values and offsets, as torch's own operations are missing or wrong."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ import torch
 from torch import Tensor
 
 from batchpact.dataproto.rows import Rows
-from batchpact.schemas.axes import ragged_axis
+from batchpact.schemas.axes import offsets_of, ragged_axis
 
 
 def parts(tensor: Tensor) -> tuple[Tensor, Tensor, int]:
     """Values, offsets and the axis of the values that is ragged; a tensor with holes is made contiguous first."""
-    if tensor.lengths() is not None:
+    if tensor.lengths() is not None:  # type: ignore[attr-defined]
         tensor = tensor.contiguous()
-    return tensor.values(), tensor.offsets(), ragged_axis(tensor) - 1
+    return tensor.values(), offsets_of(tensor), ragged_axis(tensor) - 1
 
 
 def build(values: Tensor, offsets: Tensor, axis: int) -> Tensor:

@@ -78,7 +78,9 @@ def plan_rows(operation: str, item: object, length: int) -> Rows:
     elif isinstance(item, (list, tuple)):
         found = np.asarray(item) if len(item) else np.empty(0, dtype=np.int64)
     else:
-        raise refuse(operation, "BP044", "index", describe(item), "an int, a slice, a list, an array or a tensor of rows")
+        raise refuse(
+            operation, "BP044", "index", describe(item), "an int, a slice, a list, an array or a tensor of rows"
+        )
     if found.ndim != 1:
         raise refuse(operation, "BP044", "index", f"an index of {found.ndim} axes", "an index has one axis: the rows")
     if found.dtype == bool:

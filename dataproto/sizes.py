@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import torch
 
-from batchpact.schemas.axes import is_jagged
+from batchpact.schemas.axes import is_jagged, offsets_of
 
 
 def tensor_bytes(tensors: Mapping[str, object]) -> int:
@@ -16,7 +16,7 @@ def tensor_bytes(tensors: Mapping[str, object]) -> int:
 
 def _bytes(tensor: torch.Tensor) -> int:
     if is_jagged(tensor):
-        return _bytes(tensor.values()) + _bytes(tensor.offsets())
+        return _bytes(tensor.values()) + _bytes(offsets_of(tensor))
     if tensor.is_nested:
         return sum(_bytes(part) for part in tensor.unbind(0))
     return tensor.numel() * tensor.element_size()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 import torch
 from tensordict import TensorDict, TensorDictBase
@@ -14,6 +14,11 @@ from batchpact.dataproto.rows import Rows
 from batchpact.schemas.axes import is_jagged
 
 Value: TypeAlias = "Tensor | TensorDictBase"
+
+
+def take_all(batch: TensorDictBase, rows: Rows) -> dict[str, Value]:
+    """Rows of all tensors of a batch."""
+    return {key: take(value, rows) for key, value in items(batch).items()}
 
 
 def take(value: Value, rows: Rows) -> Value:
@@ -27,7 +32,7 @@ def take(value: Value, rows: Rows) -> Value:
         return torch.nested.nested_tensor([pieces[row] for row in rows.index(len(pieces))])
     if rows.slice is not None:
         return value[rows.slice]
-    return value[rows.tensor(value.shape[0], value.device)]
+    return value[rows.tensor(value.shape[0], torch.device(value.device))]
 
 
 def cat(values: Sequence[Value]) -> Value:
@@ -37,7 +42,7 @@ def cat(values: Sequence[Value]) -> Value:
         return nested.cat([value for value in values if isinstance(value, Tensor)])
     if isinstance(first, Tensor) and first.is_nested:
         return torch.nested.nested_tensor([row for value in values for row in value.unbind(0)])
-    joined: Value = torch.cat(list(values), dim=0)  # type: ignore[arg-type]  # TensorDicts have their own torch.cat
+    joined: Value = torch.cat(list(values), dim=0)
     return joined
 
 
@@ -57,4 +62,4 @@ def store(tensors: Mapping[str, Value], batch_size: Sequence[int], device: torch
 
 def items(batch: TensorDictBase | None) -> dict[str, Value]:
     """The tensors of a batch as a plain dict; empty where there is no batch."""
-    return {} if batch is None else dict(batch.items())
+    return {} if batch is None else cast("dict[str, Value]", dict(batch.items()))

@@ -1,13 +1,12 @@
 """What a stage was not handed is known: stores that answer a look at such a name with its violation, never with False.
 
-A handed-out batch has these stores in place of ordinary ones. They differ in one thing only: a name that is not there is
-shown to the `Withheld` before it counts as missing.
+A handed-out batch has these stores in place of ordinary ones. A name that is not there is shown to the `Withheld` before it counts as missing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, KeysView
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import torch
 from tensordict import TensorDict
@@ -74,7 +73,9 @@ class Withheld:
         if self._report is not None:
             self._report(violation)
         else:
-            raise UndeclaredReadError(f"in stage '{self._stage}', which looked for a field it does not declare", [violation])
+            raise UndeclaredReadError(
+                f"in stage '{self._stage}', which looked for a field it does not declare", [violation]
+            )
 
 
 class _HandedKeys(KeysView[str]):
@@ -134,7 +135,7 @@ class HandedDict(dict[str, V]):
         return found
 
 
-class HandedTensorDict(TensorDict):
+class HandedTensorDict(TensorDict):  # type: ignore[no-untyped-call]  # tensordict's __init_subclass__ is untyped
     """A `TensorDict`, but for names that were withheld. What is derived from one knows the same names."""
 
     _withheld: Withheld | None = None
@@ -144,7 +145,7 @@ class HandedTensorDict(TensorDict):
         cls, tensors: dict[str, Any], batch_size: torch.Size, device: torch.device | None, withheld: Withheld
     ) -> HandedTensorDict:
         """Make one of tensors that are known to have this batch size; it skips the checks of the constructor."""
-        made: HandedTensorDict = cls._new_unsafe(tensors, batch_size=batch_size, device=device)
+        made: HandedTensorDict = cls._new_unsafe(cast(Any, tensors), batch_size=batch_size, device=device)
         made._withheld = withheld
         return made
 
@@ -153,7 +154,7 @@ class HandedTensorDict(TensorDict):
         if withheld is not None and isinstance(key, str) and (withheld.records or key not in self._names()):
             withheld.look(key)
 
-    def _names(self) -> Collection[str]:
+    def _names(self) -> Any:
         return super().keys()
 
     def __getitem__(self, index: Any) -> Any:
@@ -172,7 +173,7 @@ class HandedTensorDict(TensorDict):
 
     def __contains__(self, key: object) -> bool:
         self._look(key)
-        return bool(super().__contains__(key))
+        return bool(super().__contains__(cast(Any, key)))
 
     def keys(self, *args: Any, **kwargs: Any) -> Any:
         return _HandedTensorKeys(super().keys(*args, **kwargs), self._look)

@@ -84,7 +84,9 @@ def _take_metadata(metadata: Sequence[object], reading: Reading) -> Placed | Non
         elif isinstance(item, FieldInfo):
             reading.description = reading.description or item.description
             if item.alias is not None:
-                reading.problems.append('alias= renames the constructor\'s argument; the key in the batch is Name("...")')
+                reading.problems.append(
+                    'alias= renames the constructor\'s argument; the key in the batch is Name("...")'
+                )
             _take_metadata(item.metadata, reading)
         elif isinstance(item, GroupedMetadata):
             _take_metadata([part for part in item if isinstance(part, BaseMetadata)], reading)
@@ -108,7 +110,9 @@ def _add_tensor(reading: Reading, annotation: type[AbstractArray]) -> None:
     family = annotation.__name__.partition("[")[0]
     if annotation.array_type is not torch.Tensor:
         name = getattr(annotation.array_type, "__name__", str(annotation.array_type))
-        reading.problems.append(f'{family}[{name}, ...] is an array of another library; a tensor field is {family}[Tensor, "..."]')
+        reading.problems.append(
+            f'{family}[{name}, ...] is an array of another library; a tensor field is {family}[Tensor, "..."]'
+        )
         return
     if any(place.placement == "tensor" for place in reading.places):
         reading.problems.append("two tensor types for one field; declare a family such as Float[Tensor, ...] instead")
@@ -123,7 +127,9 @@ def _add_tensor(reading: Reading, annotation: type[AbstractArray]) -> None:
         reading.problems.append('a tensor has a batch axis, as in "batch"; one value for the whole batch is Meta[...]')
         return
     if parsed[0].kind not in ("name", "expression"):
-        reading.problems.append(f'axis 0 is the batch axis and needs a name, as in "batch {dims}"; {parsed[0].text!r} is none')
+        reading.problems.append(
+            f'axis 0 is the batch axis and needs a name, as in "batch {dims}"; {parsed[0].text!r} is none'
+        )
         return
     names = annotation.dtypes
     dtypes = tuple(names) if isinstance(names, (list, tuple)) else ()
@@ -141,9 +147,11 @@ def _apply_layout(reading: Reading) -> None:
         return
     for at, place in enumerate(reading.places):
         if place.placement == "tensor" and place.dims is not None:
-            names = [dim.name for dim in parse_dims(place.dims)]
+            names = [dim.text for dim in parse_dims(place.dims)]
             if any(dim.kind == "many" for dim in parse_dims(place.dims)):
-                reading.problems.append("a jagged tensor needs every axis by name; '...' and '*name' hide which is ragged")
+                reading.problems.append(
+                    "a jagged tensor needs every axis by name; '...' and '*name' hide which is ragged"
+                )
             elif jagged.dim not in names:
                 reading.problems.append(f"Jagged({jagged.dim!r}) names no dim of {place.dims!r}")
             elif names.index(jagged.dim) == 0:
@@ -184,7 +192,9 @@ def type_name(live: object) -> str:
     if origin is not None and args:
         return f"{type_name(origin)}[{', '.join(_argument_names(args))}]"
     if isinstance(live, type):
-        return live.__qualname__ if live.__module__ in ("builtins", "typing") else f"{live.__module__}.{live.__qualname__}"
+        return (
+            live.__qualname__ if live.__module__ in ("builtins", "typing") else f"{live.__module__}.{live.__qualname__}"
+        )
     return str(live).replace("typing.", "")
 
 

@@ -63,6 +63,12 @@ def is_dense(tensor: torch.Tensor) -> bool:
     return tensor.layout is torch.strided and not tensor.is_nested
 
 
+def offsets_of(tensor: torch.Tensor) -> torch.Tensor:
+    """Where each row of a jagged nested tensor starts in its values, and where the last one ends, `[rows + 1]`."""
+    found: torch.Tensor = tensor.offsets()  # type: ignore[attr-defined]  # torch's stubs do not know jagged tensors
+    return found
+
+
 def ragged_axis(tensor: torch.Tensor) -> int:
     """The ragged axis of a jagged nested tensor."""
     return int(tensor._ragged_idx)  # type: ignore[attr-defined]  # torch has no public name for it
@@ -84,7 +90,7 @@ def axes(dims: Sequence[Dim], tensor: torch.Tensor) -> list[tuple[Dim, Size]] | 
         if dim.kind == "many":
             continue
         axis = at if many is None or at < many else rank - len(dims) + at
-        found.append((dim, Lengths(tensor.offsets()) if axis == ragged else shape[axis]))
+        found.append((dim, Lengths(offsets_of(tensor)) if axis == ragged else shape[axis]))
     return found
 
 
@@ -96,21 +102,34 @@ def many_axes(dims: Sequence[Dim], tensor: torch.Tensor) -> tuple[str, tuple[int
     return None
 
 
-def expression_holds(expression: Expression, size: Size, sizes: dict[str, Size], *, values: bool = False) -> bool | None:
+def expression_holds(
+    expression: Expression, size: Size, sizes: dict[str, Size], *, values: bool = False
+) -> bool | None:
     """Whether a size is what the expression says; None where that cannot be known.
 
-    Arithmetic on ragged dims holds row by row; on a device it is known only where `values` allows reading.
+    A single name that nothing else binds follows from the size, and is bound in `sizes`. Arithmetic on ragged dims
+    holds row by row; on a device it is known only where `values` allows reading.
     """
-    used = [sizes.get(name) for name in expression.names()]
-    if any(part is None for part in used):
+    names = list(dict.fromkeys(expression.names()))
+    unbound = [name for name in names if name not in sizes]
+    plain = {name: part for name in names if isinstance(part := sizes.get(name), int)}
+    ragged = [part for part in (size, *(sizes.get(name) for name in names)) if isinstance(part, Lengths)]
+    if len(unbound) == 1 and not ragged and isinstance(size, int) and expression.isolates(unbound[0]):
+        found = expression.solve(unbound[0], size, plain)
+        if found is None:
+            return False
+        sizes[unbound[0]] = found
+        return True
+    if unbound:
         return None
-    ragged = [part for part in [*used, size] if isinstance(part, Lengths)]
     if not ragged:
-        plain = {name: part for name, part in sizes.items() if isinstance(part, int)}
         return expression.evaluate(plain) == size
     if not values and not readable(*(part.offsets for part in ragged)):
         return None
-    rows = {name: part.per_row().cpu() if isinstance(part, Lengths) else part for name, part in sizes.items()}
-    expected = expression.evaluate(rows)  # type: ignore[arg-type]  # the same arithmetic on rows of lengths
-    actual = size.per_row().cpu() if isinstance(size, Lengths) else size
-    return expected is not None and bool(torch.as_tensor(expected == actual).all())
+    rows = {name: _rows(sizes[name]) for name in names}
+    expected = expression.evaluate(rows)  # type: ignore[arg-type]  # the same arithmetic, on rows of lengths
+    return expected is not None and bool(torch.as_tensor(expected == _rows(size)).all())
+
+
+def _rows(size: Size) -> torch.Tensor | int:
+    return size.per_row().cpu() if isinstance(size, Lengths) else size

@@ -90,7 +90,7 @@ def fill(instance: BatchSchema, values: dict[str, Any]) -> None:
     object.__setattr__(instance, "__pydantic_private__", None)
 
 
-def _refuse_names(name: str, parent: type[BaseModel], namespace: Mapping[str, Any]) -> None:
+def _refuse_names(name: str, parent: type, namespace: Mapping[str, Any]) -> None:
     """Refuse names that Python or pydantic cannot hold, and values where a type belongs."""
     annotated: Mapping[str, object] = namespace.get("__annotations__", {})
     own = set(getattr(parent, "model_fields", {}))
@@ -107,7 +107,11 @@ def _refuse_names(name: str, parent: type[BaseModel], namespace: Mapping[str, An
         raise _wrong(
             namespace.get("__qualname__", name),
             [
-                (field, text, f'choose a name such as {field.strip("_") + "_"} and mark it Name("{key}")' if key else "")
+                (
+                    field,
+                    text,
+                    f'choose a name such as {field.strip("_") + "_"} and mark it Name("{key}")' if key else "",
+                )
                 for field, text, key in problems
             ],
         )

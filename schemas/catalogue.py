@@ -1,4 +1,4 @@
-"""The catalogue of codes: what each violation means, why it hurts and how it is fixed. Data, read by errors and docs."""
+"""The catalogue of codes: what each violation means, why it hurts, how it is fixed. Errors and docs read it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CODES = (
         form="declared {expected}",
         means="A required field is in none of the three stores.",
         hurts="Without a contract this is a KeyError inside a worker, minutes into a step.",
-        fix="Correct the name if a close one is shown, run the stage that writes the field before this one, or give the "
+        fix="Correct the name if a close one is shown, run the stage that writes the field earlier, or give the "
         "field a default if the stage can do without.",
     ),
     Code(
@@ -32,7 +32,7 @@ _CODES = (
         title="withheld",
         form="{actual}; {expected}",
         means="A stage looked for a field that the batch holds and the stage does not declare.",
-        hurts="An undeclared read is invisible to the pipeline check, to the docs and to whoever ships only declared fields.",
+        hurts="An undeclared read is invisible to the pipeline check, to the docs and to what ships declared fields.",
         fix="Add the field to the stage's Reads, with a default if it is optional; or stop looking for it.",
     ),
     Code(

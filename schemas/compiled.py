@@ -111,5 +111,7 @@ def _batch_axis(fields: list[FieldSpec]) -> tuple[str | None, list[tuple[str, st
         if axis is None:
             axis, first = name, field.name
         elif name != axis:
-            problems.append((field.name, f"axis 0 is {name!r} here and {axis!r} in {first}; all fields share the batch axis"))
+            problems.append(
+                (field.name, f"axis 0 is {name!r} here and {axis!r} in {first}; all fields share the batch axis")
+            )
     return axis, problems

@@ -48,5 +48,9 @@ def describe_in_store(value: object, placement: str) -> str:
     """A value and where it was found: `tensor f32[8, 512]`, `8 objects in non_tensor_batch`, `float in meta_info`."""
     if placement == "tensor" and isinstance(value, torch.Tensor):
         return f"tensor {describe_tensor(value)}"
-    text = type(value).__name__ if placement in ("meta", "arg") and isinstance(value, (bool, int, float)) else describe(value)
+    text = (
+        type(value).__name__
+        if placement in ("meta", "arg") and isinstance(value, (bool, int, float))
+        else describe(value)
+    )
     return f"{text} in {STORE_NAMES.get(placement, placement)}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,7 +18,7 @@ from batchpact.schemas.names import closest
 from batchpact.schemas.plan import Plan, binds_dim
 from batchpact.schemas.python_types import mismatch, outer_classes
 from batchpact.schemas.record import FieldSpec, PlaceSpec
-from batchpact.schemas.shapes import Dim
+from batchpact.schemas.shapes import Dim, Expression
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import DimSizes, Violation
 
@@ -31,12 +31,14 @@ class Context:
 
     Attributes:
         given: sizes that are known before the batch is looked at, and in words where they come from.
+        holder: what is looked at, in words: the batch, or the result of a stage.
         history: a text for a name ("written by 'infer_actor'", "last read by 'score'"), empty where nothing is known.
         values: whether values may be read (level `values`).
     """
 
     given: Mapping[str, Size] = field(default_factory=dict)
     given_from: str = "the call"
+    holder: str = "batch"
     history: Mapping[str, str] = field(default_factory=dict)
     values: bool = False
 
@@ -118,14 +120,14 @@ class _Examination:
     def _closest(self, key: str) -> str:
         history = self._context.history.get(key, "")
         if history:
-            return f"{history}, and no longer in the batch"
+            return f"{history}, and no longer in the {self._context.holder}"
         match = closest(key, self._stores.names())
         if match is None:
-            return "no name in the batch is close"
+            return f"no name in the {self._context.holder} is close"
         found = self._stores.find(match)
         where = describe_in_store(found[1], found[0]) if found is not None else ""
         writer = self._context.history.get(match, "")
-        return f"closest name in the batch: '{match}' ({where}{', ' + writer if writer else ''})"
+        return f"closest name in the {self._context.holder}: '{match}' ({where}{', ' + writer if writer else ''})"
 
     def _look_at_tensor(self, order: int, spec: FieldSpec, place: PlaceSpec, value: object) -> Violation | None:
         if not isinstance(value, torch.Tensor):
@@ -223,14 +225,16 @@ class _Examination:
             holds = expression_holds(dim.expression, size, sizes, values=self._context.values)
             unbound = [name for name in dict.fromkeys(dim.expression.names()) if name not in sizes]
             if holds is False:
-                inputs = {name: sizes[name] for name in dict.fromkeys(dim.expression.names())}
+                inputs = {name: sizes[name] for name in dict.fromkeys(dim.expression.names()) if name in sizes}
                 hint = f"{dim.text} is {size_text(size)}, with " + ", ".join(
                     f"{name}={size_text(value)}" for name, value in inputs.items()
                 )
                 order_spec = self._shown[spec.key]
                 expected = f'"{order_spec[2].dims}"' if order_spec[2] is not None else ""
-                self._found.append((order, _violation("BP012", spec, actual=order_spec[3], expected=expected, hint=hint)))
-            elif unbound and not self._may_bind(unbound):
+                self._found.append(
+                    (order, _violation("BP012", spec, actual=order_spec[3], expected=expected, hint=hint))
+                )
+            elif unbound and not self._may_bind(dim.expression, unbound):
                 self._found.append(
                     (
                         order,
@@ -244,8 +248,13 @@ class _Examination:
                     )
                 )
 
-    def _may_bind(self, names: Iterable[str]) -> bool:
-        """Whether a declared field that is absent would have bound the names: its absence is reported, or allowed."""
+    def _may_bind(self, expression: Expression, names: Sequence[str]) -> bool:
+        """Whether the names need no binding, or a declared field that is absent would have bound them.
+
+        A single name that stands alone follows from the size, though row by row where the axis is ragged.
+        """
+        if len(names) == 1 and expression.isolates(names[0]):
+            return True
         bound: set[str] = set()
         for spec in self._plan.spec.fields:
             if binds_dim(spec):

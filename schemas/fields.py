@@ -68,7 +68,12 @@ def _default_problems(reading: Reading, required: bool, default: object) -> Iter
         return
     if reading.nullable and required:
         yield "'| None' without '= None' is still required; give it a default, or leave '| None' out"
-    if not required and default is not None and placements & {"tensor", "non_tensor"} and not placements & {"meta", "arg"}:
+    if (
+        not required
+        and default is not None
+        and placements & {"tensor", "non_tensor"}
+        and not placements & {"meta", "arg"}
+    ):
         yield f"a field with one value per row cannot have a default value ({default!r}); optional is '| None = None'"
     if not required and default is None and not reading.nullable:
         yield "the default is None and the type does not say so; write '| None = None'"

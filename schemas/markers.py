@@ -24,7 +24,9 @@ class Placed:
     placement: PlacementName
 
 
-NonTensor = TypeAliasType("NonTensor", Annotated[np.ndarray[Any, np.dtype[Any]], Placed("non_tensor")], type_params=(T,))
+NonTensor = TypeAliasType(
+    "NonTensor", Annotated[np.ndarray[Any, np.dtype[Any]], Placed("non_tensor")], type_params=(T,)
+)
 """One `T` per row, in `non_tensor_batch`; split with the batch."""
 
 Meta = Annotated[T, Placed("meta")]

@@ -1,4 +1,4 @@
-"""The compiled check: what a boundary asks of a healthy batch, as a flat loop that formats and allocates next to nothing.
+"""The compiled check: what a boundary asks of a healthy batch, as a flat loop that formats nothing.
 
 A plan only says yes or no. Where it says no, or meets something unusual such as a tensor subclass, `diagnose` looks at
 everything in the order of declaration and has the last word.
@@ -16,6 +16,7 @@ from torch import Tensor
 
 from batchpact.schemas.axes import Size, axes, expression_holds, is_dense, is_jagged, ragged_axis, same_size
 from batchpact.schemas.dtypes import torch_dtypes
+from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.python_types import outer_classes
 from batchpact.schemas.record import FieldSpec, PlaceSpec, SchemaSpec
 from batchpact.schemas.shapes import Dim, Expression, parse_dims
@@ -41,6 +42,7 @@ class TensorPlace:
 
     @classmethod
     def of(cls, place: PlaceSpec) -> TensorPlace:
+        """Read a placement's dims and dtypes."""
         dims = parse_dims(place.dims or "")
         ragged = next((at for at, dim in enumerate(dims) if dim.text == place.ragged), None)
         return cls(dims, torch_dtypes(place.dtypes) if place.dtypes else _EveryDtype(), ragged)
@@ -84,7 +86,7 @@ class _Value(NamedTuple):
 class Plan:
     """A schema, compiled. Made once, when the class is."""
 
-    def __init__(self, spec: SchemaSpec, types: Mapping[str, Mapping[str, object]]) -> None:
+    def __init__(self, spec: SchemaSpec, types: Mapping[str, Mapping[PlacementName, object]]) -> None:
         self.spec = spec
         self.tensor_places: dict[str, TensorPlace] = {}
         for field in spec.fields:
@@ -211,7 +213,7 @@ class Plan:
                 return None
             for dim, size in zip(dims, shape, strict=True):
                 if dim.__class__ is str:
-                    if sizes.setdefault(dim, size) != size:  # type: ignore[arg-type]
+                    if sizes.setdefault(dim, size) != size:
                         return None
                 elif dim is not None and dim != size:
                     return None

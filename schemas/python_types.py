@@ -71,11 +71,11 @@ def _adapter(live: object) -> TypeAdapter[Any] | None:
 
 def _new_adapter(live: object) -> TypeAdapter[Any] | None:
     if isinstance(live, type) and (issubclass(live, BaseModel) or is_typeddict(live)):
-        return TypeAdapter(live)
+        return TypeAdapter[Any](live)
     try:
-        return TypeAdapter(live, config=ConfigDict(arbitrary_types_allowed=True))
+        return TypeAdapter[Any](live, config=ConfigDict(arbitrary_types_allowed=True))  # type: ignore[arg-type]
     except PydanticUserError:  # a type that brings a configuration of its own, such as a dataclass
-        return TypeAdapter(live)
+        return TypeAdapter[Any](live)  # type: ignore[arg-type]
 
 
 _cached_adapter = lru_cache(maxsize=1024)(_new_adapter)

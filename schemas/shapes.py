@@ -1,10 +1,10 @@
 """The shape language: dim strings as jaxtyping spells them, parsed once and never evaluated as Python.
 
-    "batch response"         two named axes
-    "batch 4 chan=3"         fixed sizes, with or without a label
-    "batch _ ..."            an axis of any size, any number of axes
-    "batch *inner"           any number of axes under one name
-    "batch prompt+response"  arithmetic over names: + - * // and parentheses
+"batch response"         two named axes
+"batch 4 chan=3"         fixed sizes, with or without a label
+"batch _ ..."            an axis of any size, any number of axes
+"batch *inner"           any number of axes under one name
+"batch prompt+response"  arithmetic over names: + - * // and parentheses
 """
 
 from __future__ import annotations
@@ -50,10 +50,12 @@ class Expression:
 
     @classmethod
     def constant(cls, value: int) -> Expression:
+        """A fixed size."""
         return cls._of({(): value})
 
     @classmethod
     def name(cls, name: str) -> Expression:
+        """A single name."""
         return cls._of({(name,): 1})
 
     @classmethod
@@ -107,6 +109,19 @@ class Expression:
                 product *= value
             total += product
         return total
+
+    def isolates(self, name: str) -> bool:
+        """Whether the name stands in it once and plainly, so that it follows from the size and the other names."""
+        return list(self.names()).count(name) == 1 and any(term == (name,) for term, _ in self.terms)
+
+    def solve(self, name: str, size: int, sizes: Mapping[str, int]) -> int | None:
+        """The size of a name that is isolated, from the size of the whole; None where no whole number fits."""
+        factor = dict(self.terms)[(name,)]
+        rest = Expression(tuple(item for item in self.terms if item[0] != (name,))).evaluate(sizes)
+        if rest is None or (size - rest) % factor:
+            return None
+        found = (size - rest) // factor
+        return found if found >= 0 else None
 
     def substitute(self, names: Mapping[str, Expression]) -> Expression:
         """The expression with names replaced; names that are not in the mapping stay."""
@@ -167,7 +182,9 @@ def parse_dims(text: str) -> tuple[Dim, ...]:
     dims = tuple(_parse_dim(part) for part in text.split())
     many = [dim.text for dim in dims if dim.kind == "many"]
     if len(many) > 1:
-        raise ShapeSyntaxError(f"{text!r} has {len(many)} parts for any number of axes ({' and '.join(many)}); keep one")
+        raise ShapeSyntaxError(
+            f"{text!r} has {len(many)} parts for any number of axes ({' and '.join(many)}); keep one"
+        )
     return dims
 
 

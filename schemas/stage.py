@@ -9,7 +9,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.errors import DeclarationError
 from batchpact.schemas.record import Layout, RowsSpec, SchemaSpec, StageSpec
-from batchpact.schemas.shapes import parse_dims
+from batchpact.schemas.shapes import Dim, parse_dims
 from batchpact.schemas.text import quoted
 from batchpact.schemas.violations import Violation
 
@@ -60,7 +60,9 @@ class StageSchema:
         cls.__batchpact__ = _compile(cls)
 
     def __init__(self) -> None:
-        raise TypeError(f"{type(self).__qualname__} is a declaration; @stage({type(self).__qualname__}) makes a stage of it")
+        raise TypeError(
+            f"{type(self).__qualname__} is a declaration; @stage({type(self).__qualname__}) makes a stage of it"
+        )
 
 
 def reads_of(stage: type[StageSchema]) -> type[BatchSchema]:
@@ -127,9 +129,9 @@ def _wrong_schemas(cls: type[StageSchema]) -> list[tuple[str, str]]:
         elif not (isinstance(value, type) and issubclass(value, BatchSchema)):
             problems.append((name, f"it must derive from BatchSchema, as in class {name}(BatchSchema): ..."))
     for name, value in vars(cls).items():
-        if isinstance(value, type) and issubclass(value, BatchSchema) and name not in ("Reads", "Writes"):
-            if name.lower().rstrip("s") in ("read", "write"):
-                problems.append((name, "a stage has Reads and Writes; a misspelt name would be ignored"))
+        misspelt = name not in ("Reads", "Writes") and name.lower().rstrip("s") in ("read", "write")
+        if misspelt and isinstance(value, type) and issubclass(value, BatchSchema):
+            problems.append((name, "a stage has Reads and Writes; a misspelt name would be ignored"))
     return problems
 
 
@@ -165,13 +167,18 @@ def _wrong_writes(cls: type[StageSchema], reads: SchemaSpec, writes: SchemaSpec)
     problems = []
     for field in writes.fields:
         if any(place.placement == "arg" for place in field.places):
-            problems.append((field.name, "an argument goes with a call and never enters the batch; Writes cannot have one"))
+            problems.append(
+                (field.name, "an argument goes with a call and never enters the batch; Writes cannot have one")
+            )
     for key in cls.drops:
         if writes.field(key) is not None:
             problems.append(("drops", f"{key!r} is written and dropped at once"))
     if cls.rows == "same" and reads.axis and writes.axis and reads.axis != writes.axis:
         problems.append(
-            ("Writes", f"axis 0 is {writes.axis!r} and {reads.axis!r} in Reads, but the rows are the same; say what rows does")
+            (
+                "Writes",
+                f"axis 0 is {writes.axis!r} and {reads.axis!r} in Reads, but the rows are the same; say what rows does",
+            )
         )
     for field in (*reads.fields, *writes.fields):
         for place in field.places:
@@ -181,9 +188,9 @@ def _wrong_writes(cls: type[StageSchema], reads: SchemaSpec, writes: SchemaSpec)
 
 
 def _unbound_dims(reads: SchemaSpec, writes: SchemaSpec) -> list[tuple[str, str]]:
-    """Expressions whose names nothing binds. Callers may still pass `dims=`, which a bare schema leaves open."""
+    """Expressions that cannot be computed: nothing binds two of their names, or one that does not stand alone."""
     bound: set[str] = set()
-    used: list[tuple[str, str, str]] = []
+    used: list[tuple[str, Dim]] = []
     for field in (*reads.fields, *writes.fields):
         for place in field.places:
             if place.type == "int":
@@ -191,6 +198,14 @@ def _unbound_dims(reads: SchemaSpec, writes: SchemaSpec) -> list[tuple[str, str]
             for dim in parse_dims(place.dims or ""):
                 if dim.name is not None:
                     bound.add(dim.name)
-                if dim.expression is not None:
-                    used += [(field.name, dim.text, name) for name in dim.expression.names()]
-    return [(field, f"nothing binds {name!r} in {text!r}") for field, text, name in used if name not in bound]
+                elif dim.expression is not None:
+                    used.append((field.name, dim))
+    problems = []
+    for name, dim in used:
+        expression = dim.expression
+        if expression is None:
+            continue
+        unbound = [part for part in dict.fromkeys(expression.names()) if part not in bound]
+        if len(unbound) > 1 or (unbound and not expression.isolates(unbound[0])):
+            problems.append((name, f"nothing binds {quoted(unbound)} in {dim.text!r}"))
+    return problems

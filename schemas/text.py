@@ -44,7 +44,8 @@ def render(subject: str, violations: Sequence[Violation], dims: Sequence[DimSize
     field_width = max((len(v.field) for v in shown), default=0)
     lines = [f"{count(len(violations), 'problem')} {subject}", ""]
     lines += [
-        f"  {v.code} {CODES[v.code].title:<{title_width}}  {v.field:<{field_width}}  {sentence(v)}".rstrip() for v in shown
+        f"  {v.code} {CODES[v.code].title:<{title_width}}  {v.field:<{field_width}}  {sentence(v)}".rstrip()
+        for v in shown
     ]
     if len(violations) > len(shown):
         lines.append(f"  ... and {len(violations) - len(shown)} more")

@@ -13,7 +13,7 @@ import torch
 from annotated_types import Ge, Gt, Le, Lt
 from torch import Tensor
 
-from batchpact.schemas.axes import is_jagged, ragged_axis
+from batchpact.schemas.axes import is_jagged, offsets_of, ragged_axis
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.plan import Plan
 from batchpact.schemas.python_types import mismatch
@@ -45,7 +45,9 @@ def check_values(plan: Plan, stores: Stores, sample: int | None = None) -> list[
     return found
 
 
-def _field(plan: Plan, spec: FieldSpec, placement: PlacementName, value: object, sample: int | None) -> Iterator[Violation]:
+def _field(
+    plan: Plan, spec: FieldSpec, placement: PlacementName, value: object, sample: int | None
+) -> Iterator[Violation]:
     if isinstance(value, Tensor):
         for rule in spec.rules:
             yield from _tensor_rule(spec, rule, value, sample)
@@ -67,7 +69,7 @@ def _bounded(live: object, rules: tuple[RuleSpec, ...]) -> object:
     """The type with the field's bounds, for pydantic."""
     for rule in rules:
         if rule.kind in _BOUNDS:
-            live = Annotated[live, _BOUNDS[rule.kind](rule.value)]  # type: ignore[arg-type]
+            live = Annotated[live, _BOUNDS[rule.kind](rule.value)]
     return live
 
 
@@ -92,7 +94,7 @@ def _tensor_rule(spec: FieldSpec, rule: RuleSpec, value: Tensor, sample: int | N
 
 
 def _jagged_rows(value: Tensor) -> Tensor:
-    lengths = value.offsets().diff()
+    lengths = offsets_of(value).diff()
     return torch.repeat_interleave(torch.arange(len(lengths), device=lengths.device), lengths)
 
 

@@ -30,6 +30,9 @@ class OurCarrier:
         batch = store(fields.tensors, (rows or 0,), device) if fields.tensors else None  # type: ignore[arg-type]
         return type(like)(batch, dict(fields.columns), dict(fields.meta))  # type: ignore[arg-type]
 
+    def copy(self, batch: DataProto) -> DataProto:
+        return batch.select()
+
     def put(self, batch: DataProto, fields: Stores, drops: Collection[str]) -> None:
         batch._put(fields, drops)
 

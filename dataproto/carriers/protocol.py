@@ -30,6 +30,9 @@ class Carrier(Protocol):
     def make(self, like: Any, fields: Stores, rows: int | None) -> Any:
         """A new container of the kind of `like` with these fields."""
 
+    def copy(self, batch: Any) -> Any:
+        """A container of its own with the same fields; storage is shared."""
+
     def put(self, batch: Any, fields: Stores, drops: Collection[str]) -> None:
         """Set fields in place and remove others; a field that moves to another store leaves its old one."""
 

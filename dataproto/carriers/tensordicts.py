@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -12,7 +13,7 @@ from batchpact.dataproto.carriers.forgetful import Forgetful
 from batchpact.dataproto.columns import column
 from batchpact.dataproto.handout import HandOut
 from batchpact.dataproto.rows import Rows
-from batchpact.dataproto.tensors import take
+from batchpact.dataproto.tensors import Value, take
 from batchpact.dataproto.withheld import HandedTensorDict
 from batchpact.schemas.stores import Column, Stores
 
@@ -37,7 +38,7 @@ class TensorDictCarrier(Forgetful):
         wanted = (terms.tensors, terms.columns, terms.meta)
         everything = any(keys is None for keys in wanted)
         keys = set().union(*(keys for keys in wanted if keys is not None))
-        chosen = {key: value for key, value in batch.items() if everything or key in keys}
+        chosen: dict[str, Any] = {key: value for key, value in batch.items() if everything or key in keys}
         chosen.update({key: _meta(value, batch.batch_size) for key, value in terms.extra_meta.items()})
         if terms.withheld is None:
             return TensorDict(chosen, batch_size=batch.batch_size, device=batch.device)
@@ -47,11 +48,14 @@ class TensorDictCarrier(Forgetful):
         size = torch.Size([like.batch_size[0] if rows is None else rows])
         return TensorDict(_entries(fields, size), batch_size=size, device=like.device)
 
+    def copy(self, batch: TensorDictBase) -> TensorDict:
+        return TensorDict(dict(batch.items()), batch_size=batch.batch_size, device=batch.device)
+
     def put(self, batch: TensorDictBase, fields: Stores, drops: Collection[str]) -> None:
         for key in drops:
             batch.pop(key, None)
         for key, value in _entries(fields, batch.batch_size).items():
-            batch.set(key, value)
+            batch.set(key, cast(Any, value))
 
     def take(self, batch: TensorDictBase, rows: Rows) -> TensorDict:
         size = torch.Size([rows.count])
@@ -62,7 +66,7 @@ class TensorDictCarrier(Forgetful):
             elif isinstance(value, NonTensorData):
                 taken[key] = _meta(value.data, size)
             else:
-                taken[key] = take(value, rows)
+                taken[key] = take(cast(Value, value), rows)
         return TensorDict(taken, batch_size=size, device=batch.device)
 
 

@@ -10,7 +10,7 @@ from tensordict import TensorDict
 from batchpact.dataproto.carriers.forgetful import Forgetful
 from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
 from batchpact.dataproto.rows import Rows
-from batchpact.dataproto.tensors import items, store, take
+from batchpact.dataproto.tensors import items, store, take_all
 from batchpact.schemas.stores import Column, Stores
 
 
@@ -43,10 +43,15 @@ class VerlCarrier(Forgetful):
         batch = store(fields.tensors, (rows or 0,), device) if fields.tensors else None  # type: ignore[arg-type]
         return _new(like, batch, dict(fields.columns), dict(fields.meta))  # type: ignore[arg-type]
 
+    def copy(self, batch: VerlBatch) -> VerlBatch:
+        held = batch.batch
+        tensors = None if held is None else store(items(held), held.batch_size, held.device)
+        return _new(batch, tensors, dict(batch.non_tensor_batch), dict(batch.meta_info))
+
     def put(self, batch: VerlBatch, fields: Stores, drops: Collection[str]) -> None:
         for held in (batch.batch, batch.non_tensor_batch, batch.meta_info):
             for key in drops:
-                if held is not None and key in held.keys():
+                if held is not None and key in held.keys():  # noqa: SIM118  # a TensorDict has no other membership test
                     held.pop(key)
         if fields.tensors and batch.batch is None:
             batch.batch = store(fields.tensors, (len(batch),))  # type: ignore[arg-type]
@@ -59,14 +64,12 @@ class VerlCarrier(Forgetful):
     def take(self, batch: VerlBatch, rows: Rows) -> VerlBatch:
         tensors = None
         if batch.batch is not None:
-            taken = {key: take(value, rows) for key, value in batch.batch.items()}
+            taken = take_all(batch.batch, rows)
             tensors = store(taken, (rows.count, *batch.batch.batch_size[1:]), batch.batch.device)
         columns = {key: rows.of(column) for key, column in batch.non_tensor_batch.items()}
         return _new(batch, tensors, columns, dict(batch.meta_info))
 
 
-def _new(
-    like: VerlBatch, batch: TensorDict | None, columns: dict[str, Column], meta: dict[str, Any]
-) -> VerlBatch:
+def _new(like: VerlBatch, batch: TensorDict | None, columns: dict[str, Column], meta: dict[str, Any]) -> VerlBatch:
     made: VerlBatch = type(like)(batch=batch, non_tensor_batch=columns, meta_info=meta)  # type: ignore[call-arg]
     return made

@@ -156,8 +156,12 @@ def _decorate(
 ) -> Callable[..., Any]:
     if not inspect.isfunction(function):
         if isinstance(function, type) and issubclass(function, BatchSchema):
-            raise _wrong(function.__qualname__, "Reads and Writes are parts of a contract; @stage takes the StageSchema")
-        raise _wrong(getattr(function, "__qualname__", describe(function)), "a stage is a function, put @stage closest to it")
+            raise _wrong(
+                function.__qualname__, "Reads and Writes are parts of a contract; @stage takes the StageSchema"
+            )
+        raise _wrong(
+            getattr(function, "__qualname__", describe(function)), "a stage is a function, put @stage closest to it"
+        )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise _wrong(function.__qualname__, "a stage returns its result; a generator has none")
     typed = schema is None
@@ -254,9 +258,11 @@ def _from_signature(
         found = "no parameter" if not reads else f"{len(reads)} parameters"
         raise _wrong(
             function.__qualname__,
-            f"{found} annotated with a Reads; write (batch: X.Reads) -> X.Writes, or @stage(X) for a function of carriers",
+            f"{found} annotated with a Reads; write (batch: X.Reads) -> X.Writes, or @stage(X) where carriers go in",
         )
-    writes = next((hint for hint in _members(returned) if isinstance(hint, type) and issubclass(hint, BatchSchema)), None)
+    writes = next(
+        (hint for hint in _members(returned) if isinstance(hint, type) and issubclass(hint, BatchSchema)), None
+    )
     if writes is None:
         if returned is not type(None):
             raise _wrong(function.__qualname__, "the result is not annotated with a Writes (or None)")

@@ -1,0 +1,63 @@
+"""The command line: `batchpact`. Torch is imported by the commands that need it, not by `--help`.
+
+Exit codes: 0 nothing found, 1 problems found, 2 the target could not be used.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    name="batchpact",
+    help="Data contracts for the batches that travel through an RL post-training loop.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def _root() -> None:
+    """Data contracts for the batches that travel through an RL post-training loop."""
+
+
+@app.command()
+def check(
+    targets: Annotated[
+        list[str], typer.Argument(help="Pipelines: module:name or path.py:name; without a name, all of the module.")
+    ],
+) -> None:
+    """Check pipelines before anything runs: every read is written before, with the same placement, dtype and shape.
+
+    Exits with 0 where there is no problem, with 1 where there is one, and with 2 where a target could not be used.
+    """
+    from rich.console import Console
+
+    from batchpact.contracts.targets import load
+    from batchpact.schemas.errors import ContractError, SettingError
+
+    console = Console(highlight=False, soft_wrap=True)
+    failed = False
+    for target in targets:
+        try:
+            reports = [pipeline.check() for pipeline in load(target)]
+        except SettingError as error:
+            console.print(str(error), style="red", markup=False)
+            raise typer.Exit(2) from None
+        except ContractError as error:
+            # A declaration that does not hold stops the import; it is as much a finding as any other.
+            console.print(str(error), style="red", markup=False)
+            failed = True
+            continue
+        for report in reports:
+            console.print(str(report), style="green" if report.ok else "red", markup=False)
+            failed = failed or not report.ok
+    if failed:
+        raise typer.Exit(1)
+
+
+def main() -> None:
+    """Run the command line."""
+    app()

@@ -1,0 +1,83 @@
+"""Figures of a run: what each stage cost and moved, added up over its calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from batchpact.contracts.reporting import Event
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+
+@dataclass(slots=True)
+class StageFigures:
+    """One stage, over all its calls: seconds in all and in checks, fields and bytes in and out."""
+
+    calls: int = 0
+    seconds: float = 0.0
+    seconds_checking: float = 0.0
+    fields_read: int = 0
+    fields_written: int = 0
+    bytes_read: int = 0
+    bytes_written: int = 0
+    violations: int = 0
+
+
+@dataclass(slots=True)
+class Figures:
+    """What the stages of a run cost, by name, in the order in which they first ran."""
+
+    stages: dict[str, StageFigures] = field(default_factory=dict)
+
+    def add(self, event: Event) -> None:
+        """Add one call."""
+        found = self.stages.setdefault(event.stage, StageFigures())
+        found.calls += 1
+        found.seconds += event.seconds
+        found.seconds_checking += event.seconds_checking
+        found.fields_read, found.fields_written = event.fields_read, event.fields_written
+        found.bytes_read += event.bytes_read
+        found.bytes_written += event.bytes_written
+        found.violations += len(event.violations)
+
+    def __iter__(self) -> Iterator[tuple[str, StageFigures]]:
+        return iter(self.stages.items())
+
+    def table(self, title: str | None = None) -> Table:
+        """The figures as a table for the terminal."""
+        from rich.table import Table
+
+        table = Table(title=title, title_justify="left")
+        table.add_column("stage")
+        columns = ("calls", "time", "in checks", "share", "fields in", "out", "bytes in", "out")
+        for column in columns:
+            table.add_column(column, justify="right")
+        for name, stage in self:
+            share = stage.seconds_checking / stage.seconds if stage.seconds else 0.0
+            table.add_row(
+                name,
+                str(stage.calls),
+                _seconds(stage.seconds),
+                _seconds(stage.seconds_checking),
+                f"{share:.2%}",
+                str(stage.fields_read),
+                str(stage.fields_written),
+                _bytes(stage.bytes_read),
+                _bytes(stage.bytes_written),
+            )
+        return table
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.2f} ms"
+
+
+def _bytes(value: int) -> str:
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000  # type: ignore[assignment]
+    return f"{value:.1f} GB"

@@ -1,0 +1,78 @@
+"""Targets of the command line: `module:name` or `path.py:name`, and what in them can be checked."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+from batchpact.contracts.pipeline import Pipeline
+from batchpact.schemas.errors import SettingError
+from batchpact.schemas.names import closest
+from batchpact.schemas.violations import Violation
+
+
+def load(target: str) -> list[Pipeline]:
+    """The pipelines that a target names: one by its name, or all of a module.
+
+    Args:
+        target: `package.module:name`, `path/to/file.py:name`, or either without a name.
+
+    Raises:
+        SettingError: if there is no such module, file or pipeline.
+    """
+    place, _, name = target.partition(":") if not _is_drive(target) else (target, "", "")
+    module = _module(target, place)
+    if not name:
+        found = list(_pipelines(module))
+        if not found:
+            raise _wrong(target, f"{place} holds no pipeline", "name a module that makes one")
+        return found
+    value: object = module
+    for part in name.split("."):
+        if not hasattr(value, part):
+            match = closest(part, [key for key in dir(value) if not key.startswith("_")])
+            raise _wrong(target, f"{place} has no {part!r}", "" if match is None else f"closest name: {match!r}")
+        value = getattr(value, part)
+    if not isinstance(value, Pipeline):
+        raise _wrong(target, f"{name} is a {type(value).__name__}", "a Pipeline can be checked")
+    return [value]
+
+
+def _is_drive(target: str) -> bool:
+    return len(target) > 2 and target[1] == ":" and target[2] in "\\/"
+
+
+def _pipelines(module: ModuleType) -> Iterator[Pipeline]:
+    seen: set[int] = set()
+    for value in vars(module).values():
+        if isinstance(value, Pipeline) and id(value) not in seen:
+            seen.add(id(value))
+            yield value
+
+
+def _module(target: str, place: str) -> ModuleType:
+    if place.endswith(".py"):
+        path = Path(place).resolve()
+        if not path.is_file():
+            raise _wrong(target, f"there is no file {place}", "a path from here, or module:name")
+        root, parts = path.parent, [path.stem]
+        while (root / "__init__.py").is_file():  # a file inside a package is imported under its full name
+            parts.insert(0, root.name)
+            root = root.parent
+        sys.path.insert(0, str(root))
+        return importlib.import_module(".".join(part for part in parts if part != "__init__"))
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(place)
+    except ModuleNotFoundError as error:
+        if error.name is not None and (place == error.name or place.startswith(f"{error.name}.")):
+            raise _wrong(target, f"there is no module {error.name}", "an importable module, or path.py:name") from error
+        raise
+
+
+def _wrong(target: str, actual: str, expected: str) -> SettingError:
+    violation = Violation(code="BP052", field="target", actual=actual, expected=expected)
+    return SettingError(f"in the target {target}", [violation])
