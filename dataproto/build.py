@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from tensordict import TensorDict, TensorDictBase
 
-from batchpact.dataproto.columns import as_column, column
+from batchpact.dataproto.columns import as_column
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensors import items, store
 from batchpact.schemas.batch import BatchSchema
@@ -56,7 +56,7 @@ def _leading(value: torch.Tensor | TensorDictBase, axes: int) -> tuple[int, ...]
     """The sizes of the leading axes; a strided nested tensor has no shape beyond its rows."""
     if isinstance(value, torch.Tensor):
         return tuple(value.size(axis) for axis in range(axes))
-    return tuple(value.batch_size[:axes])
+    return tuple(cast(torch.Size, value.batch_size)[:axes])
 
 
 def sort_fields(
@@ -190,13 +190,7 @@ def deep_copies(
     columns: Mapping[str, Column], meta: Mapping[str, object]
 ) -> tuple[dict[str, Column], dict[str, object]]:
     """Copies of columns with their cells, and of meta."""
-    copies = {
-        key: column([deepcopy(cell) for cell in value])
-        if value.dtype == object and value.ndim == 1
-        else deepcopy(value)
-        for key, value in columns.items()
-    }
-    return copies, deepcopy(dict(meta))
+    return {key: deepcopy(value) for key, value in columns.items()}, deepcopy(dict(meta))
 
 
 def joined(parts: Sequence[DataProto], stores: Stores) -> DataProto:

@@ -71,12 +71,13 @@ def union_stores(
                     leaves.append((elsewhere[0], key))
                     out[key] = value  # type: ignore[index]
                 else:
+                    sides = STORE_NAMES[elsewhere[0]], STORE_NAMES[placement]
                     violations.append(
                         Violation(
                             code="BP003",
                             field=key,
                             placement=placement,
-                            actual=f"in {STORE_NAMES[elsewhere[0]]} on the left, in {STORE_NAMES[placement]} on the right",
+                            actual=f"in {sides[0]} on the left, in {sides[1]} on the right",
                             expected="one place for one name",
                         )
                     )

@@ -32,7 +32,7 @@ def take(value: Value, rows: Rows) -> Value:
         return torch.nested.nested_tensor([pieces[row] for row in rows.index(len(pieces))])
     if rows.slice is not None:
         return value[rows.slice]
-    return value[rows.tensor(value.shape[0], torch.device(value.device))]
+    return value[rows.tensor(value.shape[0], cast(torch.device, value.device))]
 
 
 def cat(values: Sequence[Value]) -> Value:

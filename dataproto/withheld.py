@@ -1,6 +1,7 @@
 """What a stage was not handed is known: stores that answer a look at such a name with its violation, never with False.
 
-A handed-out batch has these stores in place of ordinary ones. A name that is not there is shown to the `Withheld` before it counts as missing.
+A handed-out batch has these stores in place of ordinary ones. A name that is not
+there is shown to the `Withheld` before it counts as missing.
 """
 
 from __future__ import annotations

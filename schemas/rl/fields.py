@@ -63,8 +63,8 @@ OldLogProbs = Annotated[
     Float32[Tensor, "batch response"],
     Finite(),
     Field(
-        description="Natural log-probability of each response token under the policy that starts the update, before any "
-        "step. Source: the actor; the denominator of the ratio in Schulman et al. 2017, arXiv:1707.06347."
+        description="Natural log-probability of each response token under the policy that starts the update, before "
+        "any step. Source: the actor; the denominator of the ratio in Schulman et al. 2017, arXiv:1707.06347."
     ),
 ]
 RefLogProb = Annotated[
@@ -106,7 +106,7 @@ Returns = Annotated[
     Float32[Tensor, "batch response"],
     Finite(),
     Field(
-        description="What a critic would be fitted to; under GRPO, without a critic, the advantages. Source: the estimator."
+        description="What a critic would be fitted to; the advantages where there is no critic. Source: the estimator."
     ),
 ]
 

@@ -1,0 +1,176 @@
+"""What a batch is: its three stores, what it carries unseen, and how one batch is derived from another."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+from tensordict import TensorDict
+from typing_extensions import Self
+
+from batchpact.dataproto import build
+from batchpact.dataproto.equality import difference
+from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
+from batchpact.dataproto.rows import Index
+from batchpact.dataproto.tensors import items, store
+from batchpact.dataproto.withheld import HandedDict, HandedTensorDict
+from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.stores import Column, Stores
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Batch:
+    """The part of `DataProto` that its operations are built on: stores, consistency, equality, pickling, derivation."""
+
+    batch: TensorDict | None
+    non_tensor_batch: dict[str, Column]
+    meta_info: dict[str, Any]
+
+    # What a batch carries unseen. The mappings are replaced when they change and never written into.
+    _origin: Index | None = None
+    _pads: np.ndarray | None = None
+    _writers: Mapping[str, str] = _NOTHING
+    _reads: Mapping[str, Collection[str]] = _NOTHING
+    _rewrites: frozenset[str] = frozenset()
+    _schema: type[BatchSchema] | None = None
+    _handed: tuple[Batch, HandOut] | None = None
+
+    def __init__(
+        self,
+        batch: TensorDict | None = None,
+        non_tensor_batch: dict[str, Column] | None = None,
+        meta_info: dict[str, Any] | None = None,
+    ) -> None:
+        self.batch = batch
+        self.non_tensor_batch = {} if non_tensor_batch is None else non_tensor_batch
+        self.meta_info = {} if meta_info is None else meta_info
+        self.check_consistency()
+
+    # --- looking at one ------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        if self.batch is not None and len(self.batch.batch_size):
+            return int(self.batch.batch_size[0])
+        return next((len(column) for column in self.non_tensor_batch.values()), 0)
+
+    def stores(self) -> Stores:
+        """The three stores as plain mappings, for checks."""
+        return Stores(items(self.batch), self.non_tensor_batch, self.meta_info)
+
+    def history(self) -> Mapping[str, str]:
+        """What is known of each name, in words: who wrote it last, or who read it last."""
+        read = {key: f"last read by '{stage}'" for stage, keys in self._reads.items() for key in keys}
+        return read | {key: f"written by '{stage}'" for key, stage in self._writers.items()}
+
+    def last_writer(self, key: str) -> str | None:
+        """The stage that wrote a field last, if one did."""
+        return self._writers.get(key)
+
+    def check_consistency(self) -> None:
+        """Check what holds for every batch: one number of rows, one place for each name.
+
+        Raises:
+            BatchError: naming every field that differs.
+        """
+        build.check_stores("check_consistency", self.batch, self.non_tensor_batch, self.meta_info)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Batch):
+            return NotImplemented
+        return len(self) == len(other) and difference(self.stores(), other.stores()) is None
+
+    __hash__ = None  # type: ignore[assignment]  # equal by content and mutable, like a dict
+
+    def __repr__(self) -> str:
+        return build.brief(len(self), self.stores())
+
+    # --- deriving one ---
+
+    def _derive(self, batch: TensorDict | None, columns: dict[str, Column], meta: dict[str, Any]) -> Self:
+        """A batch that comes from this one: checked stores of its own, the same history, schema and withheld names."""
+        made = object.__new__(type(self))
+        made.batch = batch
+        made.non_tensor_batch = self._known(columns)
+        made.meta_info = self._known(meta)
+        made._writers, made._reads = self._writers, self._reads
+        made._schema, made._handed = self._schema, self._handed
+        return made
+
+    def _known(self, values: dict[str, Any]) -> dict[str, Any]:
+        """A mapping for a batch or a row that comes from this one; inside a stage it knows what was withheld."""
+        withheld = None if self._handed is None else self._handed[1].withheld
+        return values if withheld is None else HandedDict(values, withheld)
+
+    def _tensor_store(self, tensors: dict[str, Any], batch_size: Sequence[int]) -> TensorDict:
+        device = None if self.batch is None else self.batch.device
+        withheld = None if self._handed is None else self._handed[1].withheld
+        if withheld is None:
+            return store(tensors, batch_size, device)
+        return HandedTensorDict.hand(tensors, torch.Size(batch_size), device, withheld)
+
+    def _put(self, fields: Stores, drops: Collection[str]) -> None:
+        """Set fields that are known to fit and remove others; a field that changes its place leaves the old one."""
+        for key in drops:
+            for held in (self.batch, self.non_tensor_batch, self.meta_info):
+                if held is not None and key in held.keys():  # noqa: SIM118  # a TensorDict has no other membership test
+                    held.pop(key)
+        if fields.tensors and (self.batch is None or not len(self.batch.keys())):
+            rows = next(iter(fields.tensors.values())).shape[0]  # type: ignore[attr-defined]
+            self.batch = self._tensor_store(dict(fields.tensors), (rows,))
+        elif self.batch is not None:
+            for key, value in fields.tensors.items():
+                self.batch[key] = value
+        self.non_tensor_batch.update(fields.columns)  # type: ignore[arg-type]
+        self.meta_info.update(fields.meta)
+
+    def _row_count(self) -> int | None:
+        """The rows of this batch, or None where there is neither tensor nor column to have any."""
+        has_tensors = self.batch is not None and len(self.batch.keys())
+        return len(self) if has_tensors or self.non_tensor_batch else None
+
+    # --- pickling ------------------------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Plain parts: pickling never changes the batch, and what a stage was not handed stays behind."""
+        carried = {key: value for key, value in self.__dict__.items() if key.startswith("_") and key != "_handed"}
+        batch = None if self.batch is None else (items(self.batch), tuple(self.batch.batch_size), self.batch.device)
+        carried["_writers"], carried["_reads"] = dict(self._writers), dict(self._reads)
+        return carried | {
+            "batch": batch,
+            "non_tensor_batch": dict(self.non_tensor_batch),
+            "meta_info": dict(self.meta_info),
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        batch = state.pop("batch")
+        self.__dict__.update(state)
+        self.batch = None if batch is None else store(*batch)
+
+    # --- handing out ---------------------------------------------------------------------------------------------
+
+    def _hand_out(self, terms: HandOut) -> Self:
+        """The batch that a stage is handed: its stores are made when somebody first looks at them."""
+        made = object.__new__(type(self))
+        made.__dict__["_handed"] = (self, terms)
+        if self._pads is not None:
+            made._pads = self._pads
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        handed = self.__dict__.get("_handed")
+        if handed is None or name not in ("batch", "non_tensor_batch", "meta_info"):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        source, terms = handed
+        value: Any
+        if name == "batch":
+            value = hand_tensors(source.batch, terms)
+        elif name == "non_tensor_batch":
+            value = hand_columns(source.non_tensor_batch, terms)
+        else:
+            value = hand_meta(source.meta_info, terms)
+        self.__dict__[name] = value
+        return value

@@ -1,0 +1,89 @@
+"""Operations on fields: the same strictness in all three stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from typing_extensions import Self
+
+from batchpact.dataproto import build
+from batchpact.dataproto.core import Batch
+
+
+class FieldOperations(Batch):
+    """Selecting, popping, renaming and moving fields."""
+
+    def select(
+        self,
+        batch_keys: Sequence[str] | None = None,
+        non_tensor_batch_keys: Sequence[str] | None = None,
+        meta_info_keys: Sequence[str] | None = None,
+        deepcopy: bool = False,
+    ) -> Self:
+        """Some of the fields; None takes all of a store.
+
+        Raises:
+            MissingFieldError: naming every key that is not there, whichever store it is asked from.
+        """
+        self.check_consistency()
+        chosen = build.choose("select", self.stores(), (batch_keys, non_tensor_batch_keys, meta_info_keys))
+        columns, meta = build.columns_of(chosen), dict(chosen.meta)
+        if deepcopy:
+            columns, meta = build.deep_copies(columns, meta)
+        batch = None if self.batch is None else self._tensor_store(dict(chosen.tensors), self.batch.batch_size)
+        made = self._derive(batch, columns, meta)
+        made._origin, made._pads = self._origin, self._pads
+        return made
+
+    def pop(
+        self,
+        batch_keys: Sequence[str] | None = None,
+        non_tensor_batch_keys: Sequence[str] | None = None,
+        meta_info_keys: Sequence[str] | None = None,
+    ) -> Self:
+        """Take fields out of this batch and return them as a batch.
+
+        Raises:
+            MissingFieldError: naming every key that is not there; nothing is taken out then.
+        """
+        self.check_consistency()
+        chosen = build.choose(
+            "pop", self.stores(), (batch_keys or (), non_tensor_batch_keys or (), meta_info_keys or ())
+        )
+        batch = None
+        if chosen.tensors and self.batch is not None:
+            batch = self._tensor_store(dict(chosen.tensors), self.batch.batch_size)
+            for key in chosen.tensors:
+                self.batch.pop(key)
+        for key in chosen.columns:
+            del self.non_tensor_batch[key]
+        for key in chosen.meta:
+            del self.meta_info[key]
+        popped = self._derive(batch, build.columns_of(chosen), dict(chosen.meta))
+        popped._origin, popped._pads = self._origin, self._pads
+        return popped
+
+    def rename(self, old_keys: str | Sequence[str], new_keys: str | Sequence[str]) -> Self:
+        """Give tensors other names, in place.
+
+        Raises:
+            BatchError: if the two lists differ in length or a new name is taken.
+            MissingFieldError: naming every old key that is not there.
+        """
+        old = [old_keys] if isinstance(old_keys, str) else list(old_keys)
+        new = [new_keys] if isinstance(new_keys, str) else list(new_keys)
+        build.choose("rename", self.stores(), (old, (), ()))
+        build.check_new_names(old, new, self.stores())
+        if self.batch is not None:
+            self.batch.update({name: self.batch.pop(key) for key, name in zip(old, new, strict=True)})
+        writers = dict(self._writers)
+        writers.update({name: writers.pop(key) for key, name in zip(old, new, strict=True) if key in writers})
+        self._writers = writers
+        return self
+
+    def to(self, device: torch.device | str | int) -> Self:
+        """Move the tensors to a device, in place."""
+        if self.batch is not None:
+            self.batch = self.batch.to(device)
+        return self

@@ -1,0 +1,99 @@
+"""Operations on rows: all of them make an index plan and take it from every store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from tensordict import TensorDictBase
+from typing_extensions import Self
+
+from batchpact.dataproto import splitting
+from batchpact.dataproto.core import Batch
+from batchpact.dataproto.refusal import refuse
+from batchpact.dataproto.rows import RowLike, Rows, plan_rows, repeat_rows
+from batchpact.dataproto.tensors import take_all
+
+
+@dataclass
+class DataProtoItem:
+    """One row of a batch: tensors without their batch axis, one object per column, the meta."""
+
+    batch: TensorDictBase | None = None
+    non_tensor_batch: dict[str, Any] = field(default_factory=dict)
+    meta_info: dict[str, Any] = field(default_factory=dict)
+
+
+class RowOperations(Batch):
+    """Indexing, slicing, repeating, reordering and cutting."""
+
+    def __getitem__(self, item: int | np.integer[Any] | RowLike) -> Any:
+        """Rows of the batch: a `DataProtoItem` for an int, a `DataProto` for a slice, list, array, tensor or mask."""
+        if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
+            row = int(item)
+            if not -len(self) <= row < len(self):
+                raise refuse("__getitem__", "BP044", "index", f"row {row}", f"the batch has {len(self)} rows")
+            cells = {key: column[row] for key, column in self.non_tensor_batch.items()}
+            tensors = None if self.batch is None else self.batch[row]
+            return DataProtoItem(tensors, self._known(cells), self._known(dict(self.meta_info)))
+        self.check_consistency()
+        return self._take(plan_rows("__getitem__", item, len(self)))
+
+    def select_idxs(self, idxs: RowLike) -> Self:
+        """The rows of an index or a mask."""
+        self.check_consistency()
+        return self._take(plan_rows("select_idxs", idxs, len(self)))
+
+    def slice(self, start: int | None = None, end: int | None = None, step: int | None = None) -> Self:
+        """The rows of a slice, as views where the step allows."""
+        self.check_consistency()
+        return self._take(plan_rows("slice", slice(start, end, step), len(self)))
+
+    def repeat(self, repeat_times: int = 2, interleave: bool = True) -> Self:
+        """Every row `repeat_times` times: in a run each, or with `interleave=False` the whole batch over and over."""
+        self.check_consistency()
+        splitting.check_count("repeat", "repeat_times", repeat_times)
+        return self._take(repeat_rows(len(self), repeat_times, interleave=interleave))
+
+    def reorder(self, indices: RowLike) -> None:
+        """Put the rows into another order, in place."""
+        self.check_consistency()
+        taken = self._take(plan_rows("reorder", indices, len(self)))
+        self.batch, self.non_tensor_batch = taken.batch, taken.non_tensor_batch
+        self._origin, self._pads = taken._origin, taken._pads
+
+    def chunk(self, chunks: int, *, uneven: bool = False) -> list[Self]:
+        """Cut the batch into `chunks` parts of equal length, as views.
+
+        Args:
+            chunks: how many parts.
+            uneven: allow parts that differ by one row, the longer ones first.
+
+        Raises:
+            BatchError: if the rows cannot be shared equally and `uneven` is not set.
+        """
+        self.check_consistency()
+        return [self._take(rows) for rows in splitting.chunk_rows(len(self), chunks, uneven=uneven)]
+
+    def split(self, split_size: int) -> list[Self]:
+        """Cut the batch into parts of `split_size` rows, as views; the last part may be shorter."""
+        self.check_consistency()
+        return [self._take(rows) for rows in splitting.split_rows(len(self), split_size)]
+
+    def _take(self, rows: Rows) -> Self:
+        """The one way in which rows leave a batch: one plan, applied to every store and to what is carried unseen."""
+        batch = self.batch
+        if batch is not None:
+            batch = self._tensor_store(take_all(batch, rows), (rows.count, *batch.batch_size[1:]))
+        columns = {key: rows.of(column) for key, column in self.non_tensor_batch.items()}
+        taken = self._derive(batch, columns, dict(self.meta_info))
+        if self._origin is not None:
+            taken._origin = rows.of(self._origin)
+        if self._pads is not None:
+            taken._pads = rows.of(self._pads)
+        return taken
+
+    def __iter__(self) -> Iterator[DataProtoItem]:
+        return (self[row] for row in range(len(self)))
