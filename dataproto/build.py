@@ -55,8 +55,8 @@ def from_dicts(
 def _leading(value: torch.Tensor | TensorDictBase, axes: int) -> tuple[int, ...]:
     """The sizes of the leading axes; a strided nested tensor has no shape beyond its rows."""
     if isinstance(value, torch.Tensor):
-        return tuple(value.size(axis) for axis in range(axes))
-    return tuple(cast(torch.Size, value.batch_size)[:axes])
+        return (len(value),) if axes == 1 else tuple(value.shape[:axes])
+    return tuple(value.batch_size[:axes])
 
 
 def sort_fields(

@@ -1,0 +1,63 @@
+# Each target sets up what it needs; all that has to be there is Python 3.10 or newer, git and make.
+
+PYTHON ?= python3
+# Everything is installed in the tested versions. --no-build-isolation: with the tested setuptools, too.
+INSTALL = python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
+EDITABLE = --no-build-isolation --editable
+
+.PHONY: demo test test-peers test-oldest check types pyright format bench clean
+
+demo: .venv/.stamp  # train a small model by GRPO, under contract
+	cd docs/examples && ../../.venv/bin/python -m grpo_arithmetic
+
+test: .venv/.stamp  # what needs neither verl nor Ray
+	.venv/bin/pytest
+
+test-peers: .venv-peers/.stamp  # against verl, TransferQueue and Ray
+	.venv-peers/bin/pytest -m "peers or ray" || test $$? -eq 5  # 5: no such test
+
+test-oldest: .venv/.stamp build/oldest/.stamp  # with the oldest tensordict that is supported
+	PYTHONPATH=$(CURDIR)/build/oldest .venv/bin/pytest
+
+bench: .venv-peers/.stamp  # speed, beside verl
+	.venv-peers/bin/pytest tests/benchmarks -m bench
+
+check: .venv/.stamp types  # style, types, floors
+	.venv/bin/ruff check
+	.venv/bin/ruff format --check
+	.venv/bin/lint-imports
+
+types: .venv/.stamp build/types/batchpact
+	.venv/bin/mypy -p batchpact.schemas -p batchpact.dataproto -p batchpact.contracts -p grpo_arithmetic
+
+pyright: .venv/.stamp build/types/batchpact  # the other type checker
+	.venv/bin/pyright
+
+format: .venv/.stamp
+	.venv/bin/ruff check --fix
+	.venv/bin/ruff format
+
+clean:
+	rm -rf .venv .venv-peers build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis .benchmarks
+
+.venv/.stamp: pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	.venv/bin/$(INSTALL) setuptools
+	.venv/bin/$(INSTALL) $(EDITABLE) '.[dev]'
+	touch $@
+
+.venv-peers/.stamp: pyproject.toml constraints.txt tests/peers.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/$(INSTALL) setuptools
+	.venv-peers/bin/$(INSTALL) $(EDITABLE) '.[test,ray,transfer-queue]' -r tests/peers.txt
+	.venv-peers/bin/$(INSTALL) --no-deps verl
+	touch $@
+
+build/oldest/.stamp: tests/oldest.txt
+	.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --upgrade --target build/oldest -r $<
+	touch $@
+
+# Type checkers do not follow the mapping of an editable install, so they get the folders under their import names.
+build/types/batchpact:
+	mkdir -p $@
+	ln -s ../../../schemas ../../../dataproto ../../../contracts $@

@@ -1,0 +1,1 @@
+"""GRPO on arithmetic problems, small enough for a laptop's CPU."""

@@ -1,0 +1,67 @@
+"""Every number of the run in one place."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Hyperparameters of the demo; lengths count tokens, and a token is a byte.
+
+    Attributes:
+        seed: seeds the split, the weights, the order of the problems and the sampling.
+        threads: CPU threads that torch may use.
+        largest_operand: operands are drawn from 0 to this number.
+        held_out: problems kept out of all training, for evaluation.
+        prompt_length: prompts are padded to this length on the left.
+        response_length: responses are padded to this length on the right; the end token is part of it.
+        width: size of the residual stream.
+        layers: number of transformer blocks.
+        heads: attention heads of a block.
+        warmup_steps: supervised steps before GRPO; few, so that GRPO has something to improve.
+        warmup_batch: problems in a supervised step.
+        warmup_learning_rate: peak learning rate of the supervised steps.
+        grpo_steps: number of GRPO steps, each with fresh responses.
+        prompts_per_step: problems in a GRPO step.
+        responses_per_prompt: size of a group.
+        temperature: divides the logits, when sampling and when log-probs are computed.
+        learning_rate: learning rate of the policy update.
+        mini_batch: responses in one optimiser step.
+        epochs: passes over the batch in one GRPO step.
+        clip_ratio: the policy ratio is clipped to 1 - clip_ratio .. 1 + clip_ratio.
+        max_grad_norm: gradients are scaled down to this global norm.
+        use_kl_in_reward: subtract the KL penalty from the token-level scores.
+        use_kl_loss: add the KL divergence to the policy loss.
+        kl_coef: weight of the KL penalty in the reward.
+        kl_loss_coef: weight of the KL divergence in the loss.
+    """
+
+    seed: int = 0
+    threads: int = 1
+
+    largest_operand: int = 49
+    held_out: int = 500
+    prompt_length: int = 6
+    response_length: int = 4
+
+    width: int = 64
+    layers: int = 2
+    heads: int = 4
+
+    warmup_steps: int = 400
+    warmup_batch: int = 256
+    warmup_learning_rate: float = 2e-3
+
+    grpo_steps: int = 200
+    prompts_per_step: int = 32
+    responses_per_prompt: int = 8
+    temperature: float = 1.0
+    learning_rate: float = 1e-3
+    mini_batch: int = 128
+    epochs: int = 1
+    clip_ratio: float = 0.2
+    max_grad_norm: float = 1.0
+
+    use_kl_in_reward: bool = False
+    use_kl_loss: bool = True
+    kl_coef: float = 0.001
+    kl_loss_coef: float = 0.001

@@ -1,0 +1,1 @@
+"""The stages of one GRPO step, one module each."""

@@ -1,0 +1,62 @@
+"""Rollout: the actor answers the prompts."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from grpo_arithmetic.model import CausalTransformer, count_positions, sample
+from grpo_arithmetic.tokenizer import PAD_ID
+
+
+class Rollout(NamedTuple):
+    """Prompts with their responses.
+
+    Attributes:
+        prompts: int64 `[batch, prompt]`, padded on the left.
+        responses: int64 `[batch, response]`, padded on the right after the end token.
+        input_ids: int64 `[batch, prompt+response]`, prompt and response in one row.
+        attention_mask: int64 `[batch, prompt+response]`, 1 where a token is real, 0 at padding.
+        position_ids: int64 `[batch, prompt+response]`, counted from the first real token.
+        response_mask: int64 `[batch, response]`, 1 up to and with the end token.
+    """
+
+    prompts: Tensor
+    responses: Tensor
+    input_ids: Tensor
+    attention_mask: Tensor
+    position_ids: Tensor
+    response_mask: Tensor
+
+
+def generate(
+    model: CausalTransformer,
+    prompts: Tensor,
+    *,
+    response_length: int,
+    temperature: float,
+    generator: torch.Generator | None = None,
+) -> Rollout:
+    """Sample one response for each row of prompts; repeat the rows first to get several.
+
+    Args:
+        model: the actor's policy.
+        prompts: int64 `[batch, prompt]`, padded on the left.
+        response_length: the most tokens of a response.
+        temperature: divides the logits; 0 decodes greedily.
+        generator: source of randomness; torch's global one if None.
+
+    Returns:
+        The rollout, with the rows in the order of the prompts.
+    """
+    responses = sample(model, prompts, response_length, temperature, generator)
+    input_ids = torch.cat((prompts, responses), dim=1)
+    attention_mask = (input_ids != PAD_ID).long()
+    return Rollout(
+        prompts=prompts,
+        responses=responses,
+        input_ids=input_ids,
+        attention_mask=attention_mask,
+        position_ids=count_positions(attention_mask),
+        response_mask=attention_mask[:, prompts.shape[1] :],
+    )
