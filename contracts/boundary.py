@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -11,13 +11,15 @@ from typing import Any
 from batchpact.contracts import effects
 from batchpact.contracts.arguments import Arguments, Filled
 from batchpact.contracts.origins import FromRows, check_origin
+from batchpact.contracts.outcome import outcome
+from batchpact.contracts.passage import Passage
 from batchpact.contracts.reporting import Event, deliver, observed, settle
 from batchpact.contracts.settings import Level, Projection, Settings, current
 from batchpact.contracts.typed import instance_stores, make_instance
-from batchpact.dataproto.carriers import OURS, Carrier, carrier_of
+from batchpact.dataproto.carriers import OURS, carrier_of
 from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.handout import HandOut
-from batchpact.dataproto.rows import Index, Rows
+from batchpact.dataproto.rows import Index
 from batchpact.dataproto.sizes import tensor_bytes
 from batchpact.dataproto.withheld import Withheld
 from batchpact.schemas.axes import Size
@@ -32,26 +34,6 @@ from batchpact.schemas.values import check_values
 from batchpact.schemas.violations import DimSizes, Violation, Where
 
 _UNCHECKED = HandOut(None, None, None, {}, (), None)
-
-
-@dataclass(slots=True)
-class Passage:
-    """One call on its way through a boundary, from `enter` to `leave`."""
-
-    batch: Any
-    carrier: Carrier | None
-    source: Stores
-    handed: Any
-    rows: int | None
-    filled: Filled
-    settings: Settings
-    level: Level
-    origin: Index | None
-    sizes: dict[str, Size]
-    versions: list[effects.Version]
-    found: list[Violation]
-    started: float
-    checked: float = 0.0
 
 
 class Boundary:
@@ -93,6 +75,7 @@ class Boundary:
         self._read_keys = frozenset(read_keys)
         self.rewrites = frozenset(read_keys) & write_keys
         self._kept = tuple(key for key in _keys(spec.reads, "tensor") if key not in write_keys)
+        self._effects = effects.Effects(spec.reads, spec.writes)
         self._writers = {key: spec.name for key in write_keys}
         self._opaque = project != "on" or spec.reads.extra == "allow"
         self._tensors = None if self._opaque else _keys(spec.reads, "tensor")
@@ -122,9 +105,7 @@ class Boundary:
         filled = Filled() if self.arguments.needless else self.arguments.fill(source, args, kwargs)
         if carrier is None and source.args:
             filled.args = {**source.args, **filled.args}
-        passage = Passage(
-            batch, carrier, source, batch, rows_of(source), filled, settings, level, None, {}, [], [], started
-        )
+        passage = Passage(batch, carrier, source, batch, rows_of(source), filled, settings, level, started)
         if level != "off":
             self._check_reads(passage)
         self._hand_out(passage)
@@ -148,9 +129,15 @@ class Boundary:
         if passage.carrier is not None:
             passage.carrier.note_reader(passage.batch, self.name, self._read_keys)
 
+    @staticmethod
+    def _given(passage: Passage) -> dict[str, object]:
+        """What stands in the handed-out meta for the length of the call."""
+        filled = passage.filled
+        return {**filled.meta, **filled.args} if filled.args or filled.meta else {}
+
     def _hand_out(self, passage: Passage) -> None:
-        carrier, filled = passage.carrier, passage.filled
-        extra = {**filled.meta, **filled.args} if filled.args or filled.meta else {}
+        carrier = passage.carrier
+        extra = self._given(passage)
         if carrier is None:
             if extra:
                 passage.handed = make_instance(self.reads, passage.source, extra, None)
@@ -189,19 +176,17 @@ class Boundary:
             result, origin = result.result, result.origin
         fields, known = self._fields(passage, result)
         origin = known if origin is None else origin
-        source, given = passage.source, {**passage.filled.meta, **passage.filled.args}
-        found = effects.written(
+        source, given = passage.source, self._given(passage)
+        found = self._effects.written(
             fields,
             source,
             given,
-            self.spec.reads,
-            self.spec.writes,
             rows_differ=self._rows_differ or (origin is not None and origin is not passage.origin),
             whole=passage.level == "off" or self._opaque,
         )
         if passage.level != "off":
             self._check_writes(passage, found, origin, rows_of(fields))
-        output = self._output(passage, result, found.fields, origin)
+        output = outcome(self.spec, self.rewrites, passage, result, found.fields, origin)
         if observed():
             self._deliver(passage, found.fields, perf_counter() - started)
         return output
@@ -243,43 +228,9 @@ class Boundary:
                 violations.append(misplaced)
         if self.spec.graph != "allow":
             violations += effects.graphs(found.fields)
-        violations += effects.changed_in_place(passage.versions, passage.source, self.rewrites)
+        violations += self._effects.changed_in_place(passage.versions, passage.source)
         if violations:
             self._settle(passage, self._subject, "writes", violations, dims)
-
-    def _output(self, passage: Passage, result: Any, fields: Stores, origin: Index | None) -> Any:
-        """What the caller gets: its own batch, a new one with what was written, or the whole batch in other rows."""
-        carrier, batch = passage.carrier, passage.batch
-        if carrier is None:
-            return result
-        writers = {key: self.name for key in fields.names()}
-        if self.spec.rows.kind == "new":
-            made = carrier.make(batch, fields, rows_of(fields))
-            carrier.mark(made, writers=writers, rewrites=frozenset())
-            return made
-        if self._rows_differ and origin is not None:
-            whole = carrier.take(batch, Rows(index=origin))
-            carrier.put(whole, fields, [*self.spec.drops, *self._moved(passage.source, fields)])
-            carrier.mark(whole, writers=writers, rewrites=frozenset())
-            return whole
-        if result is passage.handed:
-            carrier.put(batch, fields, [*self.spec.drops, *self._moved(passage.source, fields)])
-            carrier.mark(batch, writers=writers, rewrites=frozenset())
-            return batch
-        made = carrier.make(batch, fields, rows_of(fields) if passage.rows is None else passage.rows)
-        carrier.mark(made, writers=writers, rewrites=self.rewrites)
-        return made
-
-    @staticmethod
-    def _moved(source: Stores, fields: Stores) -> list[str]:
-        """Fields that were rewritten into another store than the one they stood in."""
-        moved = []
-        for placement, store in fields.by_placement():
-            for key in store:
-                before = source.find(key)
-                if before is not None and before[0] != placement:
-                    moved.append(key)
-        return moved
 
     # --- both ways -----------------------------------------------------------------------------------------------
 
@@ -357,9 +308,7 @@ class Boundary:
             result._writers, result._rewrites = self._writers, self.rewrites
             return result
         source = batch.stores()
-        passage = Passage(
-            batch, OURS, source, handed, rows_of(source), Filled(), current(), "off", None, {}, [], [], perf_counter()
-        )
+        passage = Passage(batch, OURS, source, handed, rows_of(source), Filled(), current(), "off", perf_counter())
         return self.leave(passage, result)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import torch
 
 from batchpact.schemas.describe import describe_in_store
+from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import SchemaSpec
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
@@ -36,89 +37,101 @@ def versions(tensors: Mapping[str, object], keys: Collection[str]) -> list[Versi
     return found
 
 
-def changed_in_place(before: Iterable[Version], source: Stores, rewrites: Collection[str]) -> list[Violation]:
-    """Inputs whose version counter moved while the stage ran.
-
-    Views of one tensor share a counter. Where a field that the stage rewrites shares it with an input, nothing can be
-    told about the input, and nothing is.
-    """
-    moved = [(key, tensor) for key, tensor, version in before if tensor._version != version]
-    if not moved:
-        return []
-    rewritten = {_memory(source.tensors.get(key)) for key in rewrites} - {None}
-    return [
-        Violation(
-            code="BP031",
-            field=key,
-            placement="tensor",
-            actual="changed in place",
-            expected="the stage reads it and does not write it",
-            hint="work on a clone, or declare it in Writes; it may be a tensor that shares its memory that was changed",
-        )
-        for key, tensor in moved
-        if _memory(tensor) not in rewritten
-    ]
-
-
-def written(
-    result: Stores,
-    source: Stores,
-    given: Mapping[str, object],
-    reads: SchemaSpec,
-    writes: SchemaSpec,
-    *,
-    rows_differ: bool,
-    whole: bool,
-) -> Written:
-    """Sort the fields of a result into what was written, what was only passed on, and what must not be there.
+class Effects:
+    """Judges what one stage did.
 
     Args:
-        result: what the stage returned.
-        source: the caller's batch.
-        given: arguments and defaults that stood in the handed-out meta.
         reads: what the stage reads.
-        writes: what the stage writes.
-        rows_differ: whether the result has other rows, so that fields that were read come back as other objects.
-        whole: whether the stage was handed fields that it does not declare.
+        writes: what it writes.
     """
-    fields = Stores({}, {}, {})
-    violations: list[Violation] = []
-    read = {field.key for field in reads.fields}
-    declared = {field.key for field in writes.fields}
-    for placement, store in result.by_placement():
-        before, out = source.store(placement), fields.store(placement)
-        for key, value in store.items():
-            passed_on = (key in before and _same(value, before[key])) or (key in given and given[key] is value)
-            if key in declared:
-                if not (whole and passed_on and key not in read):
-                    out[key] = value  # type: ignore[index]
-            elif passed_on or (rows_differ and (key in read or whole)):
+
+    def __init__(self, reads: SchemaSpec, writes: SchemaSpec) -> None:
+        self._read = frozenset(field.key for field in reads.fields)
+        self._declared = frozenset(field.key for field in writes.fields)
+        self._open = writes.extra == "allow"
+
+    def changed_in_place(self, before: Sequence[Version], source: Stores) -> list[Violation]:
+        """Inputs whose version counter moved while the stage ran.
+
+        Views of one tensor share a counter. Where a field that the stage rewrites shares it with an input, nothing can
+        be told about the input, and nothing is.
+        """
+        moved = [(key, tensor) for key, tensor, version in before if tensor._version != version]
+        if not moved:
+            return []
+        rewritten = {_memory(source.tensors.get(key)) for key in self._read & self._declared} - {None}
+        return [
+            Violation(
+                code="BP031",
+                field=key,
+                placement="tensor",
+                actual="changed in place",
+                expected="the stage reads it and does not write it",
+                hint="work on a clone, or declare it in Writes; a tensor that shares its memory may be the one",
+            )
+            for key, tensor in moved
+            if _memory(tensor) not in rewritten
+        ]
+
+    def written(
+        self, result: Stores, source: Stores, given: Mapping[str, object], *, rows_differ: bool, whole: bool
+    ) -> Written:
+        """Sort the fields of a result into what was written, what was only passed on, and what must not be there.
+
+        Args:
+            result: what the stage returned.
+            source: the caller's batch.
+            given: arguments and defaults that stood in the handed-out meta.
+            rows_differ: whether the result has other rows, so that fields that were read come back as other objects.
+            whole: whether the stage was handed fields that it does not declare.
+        """
+        fields = Stores({}, {}, {})
+        violations: list[Violation] = []
+        for placement, store in result.by_placement():
+            if not store:
                 continue
-            elif key in read:
-                violations.append(
-                    Violation(
-                        code="BP031",
-                        field=key,
-                        placement=placement,
-                        actual="returned with another value",
-                        expected="the stage reads it and does not write it",
-                        hint="declare it in Writes too, or leave it out of the result",
-                    )
-                )
-            elif writes.extra == "allow":
-                out[key] = value  # type: ignore[index]
-            else:
-                violations.append(
-                    Violation(
-                        code="BP004",
-                        field=key,
-                        placement=placement,
-                        actual=f"returned {describe_in_store(value, placement)}",
-                        expected="its Writes do not declare it",
-                        hint="declare it, leave it out of the result, or set extra='allow' on Writes",
-                    )
-                )
-    return Written(fields, violations)
+            before, out = source.store(placement), fields.store(placement)
+            for key, value in store.items():
+                if key in self._declared:
+                    # Handed the whole batch, a stage also returns what it never touched.
+                    untouched = whole and key not in self._read and _passed_on(key, value, before, given)
+                    if not untouched:
+                        out[key] = value  # type: ignore[index]
+                elif _passed_on(key, value, before, given) or (rows_differ and (key in self._read or whole)):
+                    continue
+                elif key in self._read:
+                    violations.append(_changed(key, placement))
+                elif self._open:
+                    out[key] = value  # type: ignore[index]
+                else:
+                    violations.append(_unasked(key, placement, value))
+        return Written(fields, violations)
+
+
+def _passed_on(key: str, value: object, before: Mapping[str, object], given: Mapping[str, object]) -> bool:
+    return (key in before and _same(value, before[key])) or (key in given and given[key] is value)
+
+
+def _changed(key: str, placement: PlacementName) -> Violation:
+    return Violation(
+        code="BP031",
+        field=key,
+        placement=placement,
+        actual="returned with another value",
+        expected="the stage reads it and does not write it",
+        hint="declare it in Writes too, or leave it out of the result",
+    )
+
+
+def _unasked(key: str, placement: PlacementName, value: object) -> Violation:
+    return Violation(
+        code="BP004",
+        field=key,
+        placement=placement,
+        actual=f"returned {describe_in_store(value, placement)}",
+        expected="its Writes do not declare it",
+        hint="declare it, leave it out of the result, or set extra='allow' on Writes",
+    )
 
 
 def graphs(fields: Stores) -> list[Violation]:

@@ -3,65 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import torch
 
 from batchpact.dataproto.withheld import Withheld
 from batchpact.schemas.batch import WITHHELD, BatchSchema, fill
+from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.stores import Stores
 
 
+@lru_cache(maxsize=4096)
+def _homes(schema: type[BatchSchema]) -> dict[str, tuple[FieldSpec, PlacementName | None]]:
+    """Each attribute's field, with its placement where it can have only one."""
+    fields = schema.__batchpact__.spec.fields
+    return {field.name: (field, field.places[0].placement if len(field.places) == 1 else None) for field in fields}
+
+
 def instance_stores(instance: BatchSchema) -> Stores:
     """The values of an instance as stores. None where None is a default counts as absent."""
-    sorted_values = Stores({}, {}, {}, {})
-    by_name = {field.name: field for field in type(instance).__batchpact__.spec.fields}
+    homes = _homes(type(instance))
+    tensors: dict[str, object] = {}
+    columns: dict[str, object] = {}
+    meta: dict[str, object] = {}
+    args: dict[str, object] = {}
+    by_placement = {"tensor": tensors, "non_tensor": columns, "tag": columns, "meta": meta, "arg": args}
     for name, value in instance.__dict__.items():
-        if name == WITHHELD:
+        home = homes.get(name)
+        if home is None:
+            if name != WITHHELD and value is not None:
+                by_placement[_kind(value)][name] = value
             continue
-        field = by_name.get(name)
-        if value is None and (field is None or not field.required):
-            continue
-        key = name if field is None else field.key
-        sorted_values.store(_placement(field, value))[key] = value  # type: ignore[index]
-    return sorted_values
+        field, placement = home
+        if value is not None or field.required:
+            by_placement[placement or _place_by_kind(field, value)][field.key] = value
+    return Stores(tensors, columns, meta, args)
 
 
-def _placement(field: FieldSpec | None, value: object):  # type: ignore[no-untyped-def]
-    """Where a value belongs: as declared, and where several places are, or none is, by its kind."""
-    if field is not None and len(field.places) == 1:
-        return field.places[0].placement
-    kind = "tensor" if isinstance(value, torch.Tensor) else "non_tensor" if isinstance(value, np.ndarray) else "meta"
-    if field is None or field.place(kind) is not None:  # type: ignore[arg-type]
-        return kind
-    return field.places[0].placement
+def _kind(value: object) -> PlacementName:
+    """Where a value of this kind stands, when nothing declares its place."""
+    return "tensor" if isinstance(value, torch.Tensor) else "non_tensor" if isinstance(value, np.ndarray) else "meta"
+
+
+def _place_by_kind(field: FieldSpec, value: object) -> PlacementName:
+    kind = _kind(value)
+    return kind if field.place(kind) is not None else field.places[0].placement
 
 
 def make_instance(
-    schema: type[BatchSchema], stores: Stores, extra_meta: Mapping[str, object], withheld: Withheld | None
+    schema: type[BatchSchema], stores: Stores, given: Mapping[str, object], withheld: Withheld | None
 ) -> BatchSchema:
-    """An instance of a schema with the values that stand in the stores, and defaults for the rest."""
+    """An instance of a schema with the values that stand in the stores, and defaults for the rest.
+
+    Args:
+        schema: the class.
+        stores: what the batch holds.
+        given: arguments and meta values that come with the call; they count before the stores.
+        withheld: what is told about names that the instance does not have.
+    """
     compiled = schema.__batchpact__
-    values = compiled.new_defaults()
-    for field in compiled.spec.fields:
+    values: dict[str, Any] = compiled.new_defaults()
+    for field, _ in _homes(schema).values():
         for place in field.places:
-            value = extra_meta.get(field.key) if place.placement in ("arg", "meta") else None
+            value = given.get(field.key) if place.placement in ("arg", "meta") else None
             if value is None:
                 value = stores.store(place.placement).get(field.key)
             if value is not None:
-                if place.placement == "non_tensor" and isinstance(value, np.ndarray):
-                    value = value.view()
-                    value.flags.writeable = False
-                values[field.name] = value
+                values[field.name] = read_only(value) if isinstance(value, np.ndarray) else value
                 break
     if compiled.spec.extra == "allow":
         declared = {field.key for field in compiled.spec.fields}
-        values.update(
-            {key: value for _, held in stores.by_placement() for key, value in held.items() if key not in declared}
-        )
+        for _, held in stores.by_placement():
+            values.update({key: value for key, value in held.items() if key not in declared})
     if withheld is not None:
         values[WITHHELD] = withheld
     made = object.__new__(schema)
     fill(made, values)
     return made
+
+
+def read_only(column: np.ndarray) -> np.ndarray:
+    """A view of a column into which nobody can write."""
+    view: np.ndarray = column.view()
+    view.flags.writeable = False
+    return view

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 import numpy as np
 import torch
@@ -19,7 +19,7 @@ from batchpact.schemas.dtypes import torch_dtypes
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.python_types import outer_classes
 from batchpact.schemas.record import FieldSpec, PlaceSpec, SchemaSpec
-from batchpact.schemas.shapes import Dim, Expression, parse_dims
+from batchpact.schemas.shapes import Dim, Expression, Linear, parse_dims
 from batchpact.schemas.stores import Stores
 
 _STRIDED = torch.strided
@@ -65,11 +65,13 @@ class _Member(NamedTuple):
 class _Group(NamedTuple):
     """Dense tensors with the same dims: they have one shape, so one comparison each is enough.
 
-    `dims` has a name, a size, or None for any size; expressions are None there and stand in `expressions`.
+    The axes of that shape are sorted into `names`, `fixed` sizes and `expressions`; an axis of any size is in neither.
     """
 
-    dims: tuple[str | int | None, ...]
-    expressions: tuple[tuple[int, Expression], ...]
+    rank: int
+    names: tuple[tuple[int, str], ...]
+    fixed: tuple[tuple[int, int], ...]
+    expressions: tuple[tuple[int, Expression, Linear | None], ...]
     required: tuple[_Member, ...]
     optional: tuple[_Member, ...]
 
@@ -127,8 +129,14 @@ class Plan:
         dims = self.tensor_places[fields[0].key].dims
         members = {field.key: self._member(field) for field in fields}
         return _Group(
-            dims=tuple(dim.name if dim.kind == "name" else dim.size for dim in dims),
-            expressions=tuple((at, dim.expression) for at, dim in enumerate(dims) if dim.expression is not None),
+            rank=len(dims),
+            names=tuple((at, dim.name) for at, dim in enumerate(dims) if dim.kind == "name" and dim.name is not None),
+            fixed=tuple((at, dim.size) for at, dim in enumerate(dims) if dim.size is not None),
+            expressions=tuple(
+                (at, dim.expression, dim.expression.linear())
+                for at, dim in enumerate(dims)
+                if dim.expression is not None
+            ),
             required=tuple(members[field.key] for field in fields if field.required),
             optional=tuple(members[field.key] for field in fields if not field.required),
         )
@@ -154,22 +162,18 @@ class Plan:
                 value = meta.get(key, args.get(key))
                 if type(value) is int and sizes.setdefault(key, value) != value:
                     return None
-            later = self._check_groups(tensors, sizes)
-            if later is None:
+            computed = self._check_groups(tensors, sizes)
+            if computed is None:
                 return None
-            for expression, size in later:
-                if not expression_holds(expression, size, sizes):
+            for expression, linear, size in computed:
+                if not _holds(expression, linear, size, sizes):
                     return None
             if self._columns and not self._check_columns(tensors, columns, sizes):
                 return None
-            for store, values in ((meta, self._meta), (args, self._args)):
-                for key, classes, required, nullable in values:
-                    value = store.get(key)
-                    if value is None:
-                        if required or (key in store and not nullable):
-                            return None
-                    elif classes is not None and not isinstance(value, classes):
-                        return None
+            if self._meta and not _check_values(self._meta, meta):
+                return None
+            if self._args and not _check_values(self._args, args):
+                return None
             if self._others and not self._check_others(stores, sizes):
                 return None
         except (KeyError, RuntimeError, AttributeError, TypeError):
@@ -179,17 +183,16 @@ class Plan:
 
     def _check_groups(
         self, tensors: Mapping[str, object], sizes: dict[str, Size]
-    ) -> list[tuple[Expression, Size]] | None:
-        later: list[tuple[Expression, Size]] = []
-        for dims, expressions, required, optional in self._groups:
+    ) -> list[tuple[Expression, Linear | None, int]] | None:
+        """Check plain dense tensors and bind their names; returns the axes that are computed from names."""
+        computed: list[tuple[Expression, Linear | None, int]] = []
+        for rank, names, fixed, expressions, required, optional in self._groups:
             shape: torch.Size | None = None
             for key, dtype, dtypes in required:
-                tensor: Tensor = tensors[key]  # type: ignore[assignment]
-                if type(tensor) is not Tensor and not _acts_plain(tensor):
-                    return None
+                tensor: Tensor = tensors[key]  # type: ignore[assignment]  # what is no tensor fails in the next line
                 if tensor.dtype is not dtype and (dtype is not None or tensor.dtype not in dtypes):
                     return None
-                if tensor.layout is not _STRIDED:
+                if tensor.layout is not _STRIDED or (type(tensor) is not Tensor and not _acts_plain(tensor)):
                     return None
                 if shape is None:
                     shape = tensor.shape
@@ -199,9 +202,7 @@ class Plan:
                 maybe = tensors.get(key)
                 if maybe is None:
                     continue
-                if not isinstance(maybe, Tensor) or not is_dense(maybe):
-                    return None
-                if maybe.dtype is not dtype and (dtype is not None or maybe.dtype not in dtypes):
+                if not _acts_plain(maybe) or (maybe.dtype is not dtype and maybe.dtype not in dtypes):
                     return None
                 if shape is None:
                     shape = maybe.shape
@@ -209,22 +210,25 @@ class Plan:
                     return None
             if shape is None:
                 continue
-            if len(shape) != len(dims):
+            if len(shape) != rank:
                 return None
-            for dim, size in zip(dims, shape, strict=True):
-                if dim.__class__ is str:
-                    if sizes.setdefault(dim, size) != size:
-                        return None
-                elif dim is not None and dim != size:
+            for axis, name in names:
+                size = shape[axis]
+                if sizes.setdefault(name, size) != size:
                     return None
-            for axis, expression in expressions:
-                later.append((expression, shape[axis]))
-        return later
+            for axis, wanted in fixed:
+                if shape[axis] != wanted:
+                    return None
+            for axis, expression, linear in expressions:
+                computed.append((expression, linear, shape[axis]))
+        return computed
 
     def _check_columns(
         self, tensors: Mapping[str, object], columns: Mapping[str, object], sizes: Mapping[str, Size]
     ) -> bool:
-        rows = None if self.spec.axis is None else sizes.get(self.spec.axis, self._rows_of_tensors(tensors))
+        rows = sizes.get(self.spec.axis or "batch")
+        if rows is None and self.spec.axis is not None:
+            rows = self._rows_of_tensors(tensors)
         for key, required in self._columns:
             column = columns.get(key)
             if column is None:
@@ -277,8 +281,34 @@ class Plan:
         return all(expression_holds(expression, size, sizes) is not False for expression, size in expressions)
 
 
-def _acts_plain(tensor: object) -> bool:
-    """Whether a subclass (a Parameter, a fake or distributed tensor) can be checked like an ordinary dense tensor."""
+def _check_values(values: list[_Value], store: Mapping[str, object]) -> bool:
+    """Whether meta fields or arguments are there, with a value of their class."""
+    for key, classes, required, nullable in values:
+        value = store.get(key)
+        if value is None:
+            if required or (key in store and not nullable):
+                return False
+        elif classes is not None and not isinstance(value, classes):
+            return False
+    return True
+
+
+def _holds(expression: Expression, linear: Linear | None, size: int, sizes: dict[str, Size]) -> bool:
+    """Whether an axis has the size that its names give; the short way where they are all bound and only added."""
+    if linear is not None:
+        total, factors = linear
+        for name, factor in factors:
+            known = sizes.get(name)
+            if not isinstance(known, int):
+                break
+            total += factor * known
+        else:
+            return total == size
+    return bool(expression_holds(expression, size, sizes))
+
+
+def _acts_plain(tensor: object) -> TypeGuard[Tensor]:
+    """Whether a tensor is dense; subclasses (a Parameter, a fake or distributed tensor) can be checked like others."""
     return isinstance(tensor, Tensor) and is_dense(tensor)
 
 

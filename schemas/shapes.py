@@ -40,6 +40,7 @@ class Quotient:
 
 Factor: TypeAlias = str | Quotient
 Term: TypeAlias = tuple[Factor, ...]
+Linear: TypeAlias = tuple[int, tuple[tuple[str, int], ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,19 @@ class Expression:
                 product *= value
             total += product
         return total
+
+    def linear(self) -> Linear | None:
+        """The constant, and each name with its factor, where no two names are multiplied or divided."""
+        constant = 0
+        factors: list[tuple[str, int]] = []
+        for term, coefficient in self.terms:
+            if not term:
+                constant = coefficient
+            elif len(term) == 1 and isinstance(term[0], str):
+                factors.append((term[0], coefficient))
+            else:
+                return None
+        return constant, tuple(factors)
 
     def isolates(self, name: str) -> bool:
         """Whether the name stands in it once and plainly, so that it follows from the size and the other names."""

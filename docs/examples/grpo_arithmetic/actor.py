@@ -54,13 +54,8 @@ class Actor:
             old_log_probs,
             advantages,
             ref_log_prob,
-            temperature=self.settings.temperature,
-            mini_batch=self.settings.mini_batch,
-            epochs=self.settings.epochs,
-            clip_ratio=self.settings.clip_ratio,
-            kl_loss_coef=self.settings.kl_loss_coef,
-            max_grad_norm=self.settings.max_grad_norm,
-            generator=self.generator,
+            self.settings,
+            self.generator,
         )
 
 

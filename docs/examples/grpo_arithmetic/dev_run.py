@@ -15,7 +15,7 @@ import torch
 from grpo_arithmetic import tokenizer
 from grpo_arithmetic.actor import Actor, Reference
 from grpo_arithmetic.model import CausalTransformer
-from grpo_arithmetic.problems import split_problems
+from grpo_arithmetic.problems import encode_prompts, split_problems
 from grpo_arithmetic.settings import Settings
 from grpo_arithmetic.stages.advantage import apply_kl_penalty, group_advantages
 from grpo_arithmetic.stages.evaluate import greedy_accuracy
@@ -42,16 +42,7 @@ def main(settings: Settings) -> None:
             model, held_out, prompt_length=settings.prompt_length, response_length=settings.response_length
         )
 
-    losses = warm_up(
-        model,
-        training,
-        prompt_length=settings.prompt_length,
-        response_length=settings.response_length,
-        steps=settings.warmup_steps,
-        batch=settings.warmup_batch,
-        learning_rate=settings.warmup_learning_rate,
-        seed=settings.seed,
-    )
+    losses = warm_up(model, training, settings)
     warm = time.perf_counter() - start
     before = accuracy()
     print(f"warm-up {warm:.1f}s loss {losses[-1]:.3f} held-out {before:.3f}", flush=True)
@@ -62,12 +53,12 @@ def main(settings: Settings) -> None:
     grpo_start = time.perf_counter()
     recent: list[float] = []
     for step in range(1, settings.grpo_steps + 1):
-        drawn = [p for p in draws.sample(training, settings.prompts_per_step)]
+        drawn = draws.sample(training, settings.prompts_per_step)
         problems = [p for p in drawn for _ in range(settings.responses_per_prompt)]
         uid = np.array(
             [f"{step}-{i}" for i in range(len(drawn)) for _ in range(settings.responses_per_prompt)], dtype=object
         )
-        prompts = tokenizer.pad([tokenizer.encode(p.prompt) for p in problems], settings.prompt_length, side="left")
+        prompts = encode_prompts(problems, settings.prompt_length)
 
         clock = time.perf_counter()
 
@@ -96,7 +87,7 @@ def main(settings: Settings) -> None:
         metrics = actor.update(rollout, old_log_probs, advantages, ref_log_prob if settings.use_kl_loss else None)
         lap("update")
         recent.append(scores.sum().item() / len(problems))
-        if step % 50 == 0:
+        if step == 1 or step % 50 == 0:
             shown = " ".join(f"{k.removeprefix('actor/')} {v:.4f}" for k, v in metrics.items())
             print(
                 f"step {step} reward {np.mean(recent[-25:]):.3f} held-out {accuracy():.3f} {shown} "
@@ -111,7 +102,7 @@ def main(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    kinds = {f.name: type(f.default) for f in fields(Settings)}
+    kinds = {f.name: type(getattr(Settings(), f.name)) for f in fields(Settings)}
     given = dict(argument.split("=", 1) for argument in sys.argv[1:])
     changes = {k: v == "True" if kinds[k] is bool else kinds[k](v) for k, v in given.items()}
     main(replace(Settings(), **changes))

@@ -122,7 +122,7 @@ def visible_keys(attention_mask: Tensor, query_length: int) -> Tensor:
         bool `[batch, 1, query_length, key]`.
     """
     key_length = attention_mask.shape[1]
-    key_columns = torch.arange(key_length, device=attention_mask.device)
+    key_columns = torch.arange(key_length)
     query_columns = key_columns[key_length - query_length :, None]
     real = attention_mask.bool()[:, None, None, :]
     return (real & (key_columns <= query_columns)) | (key_columns == query_columns)
@@ -157,8 +157,8 @@ def sample(
     cache = KeyValueCache(len(model.blocks))
     attention_mask = (prompts != PAD_ID).long()
     position_ids = count_positions(attention_mask)
-    responses = torch.full((batch, response_length), PAD_ID, dtype=torch.int64, device=prompts.device)
-    running = torch.ones(batch, dtype=torch.bool, device=prompts.device)
+    responses = torch.full((batch, response_length), PAD_ID, dtype=torch.int64)
+    running = torch.ones(batch, dtype=torch.bool)
     input_ids = prompts
     for column in range(response_length):
         logits = model(input_ids, attention_mask, position_ids, cache)[:, -1]

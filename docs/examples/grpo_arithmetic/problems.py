@@ -1,7 +1,12 @@
-"""Arithmetic problems as text."""
+"""Additions as text."""
 
 import random
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from torch import Tensor
+
+from grpo_arithmetic import tokenizer
 
 
 @dataclass(frozen=True)
@@ -12,16 +17,8 @@ class Problem:
     answer: str
 
 
-def all_problems(largest_operand: int) -> list[Problem]:
-    """Every addition and subtraction of two operands from 0 to `largest_operand`."""
-    operands = range(largest_operand + 1)
-    sums = [Problem(f"{a}+{b}=", str(a + b)) for a in operands for b in operands]
-    differences = [Problem(f"{a}-{b}=", str(a - b)) for a in operands for b in operands]
-    return sums + differences
-
-
 def split_problems(largest_operand: int, held_out: int, seed: int) -> tuple[list[Problem], list[Problem]]:
-    """Shuffle all problems and cut them in two.
+    """Shuffle every addition of two operands and cut the list in two.
 
     Args:
         largest_operand: operands go from 0 to this number.
@@ -34,8 +31,14 @@ def split_problems(largest_operand: int, held_out: int, seed: int) -> tuple[list
     Raises:
         ValueError: nothing would be left for training or for evaluation.
     """
-    problems = all_problems(largest_operand)
+    operands = range(largest_operand + 1)
+    problems = [Problem(f"{a}+{b}=", str(a + b)) for a in operands for b in operands]
     if not 0 < held_out < len(problems):
         raise ValueError(f"held_out must lie between 1 and {len(problems) - 1}, got {held_out}")
     random.Random(seed).shuffle(problems)
     return problems[held_out:], problems[:held_out]
+
+
+def encode_prompts(problems: Sequence[Problem], prompt_length: int) -> Tensor:
+    """The prompts of the problems as token ids, int64 `[len(problems), prompt_length]`, padded on the left."""
+    return tokenizer.pad([tokenizer.encode(p.prompt) for p in problems], prompt_length, side="left")

@@ -2,9 +2,8 @@
 
 from collections.abc import Sequence
 
-from grpo_arithmetic import tokenizer
 from grpo_arithmetic.model import CausalTransformer
-from grpo_arithmetic.problems import Problem
+from grpo_arithmetic.problems import Problem, encode_prompts
 from grpo_arithmetic.stages.reward import score
 from grpo_arithmetic.stages.rollout import generate
 
@@ -23,7 +22,7 @@ def greedy_accuracy(
     Returns:
         The share of right answers, from 0 to 1.
     """
-    prompts = tokenizer.pad([tokenizer.encode(p.prompt) for p in problems], prompt_length, side="left")
+    prompts = encode_prompts(problems, prompt_length)
     rollout = generate(model, prompts, response_length=response_length, temperature=0)
     scores = score(rollout.responses, rollout.response_mask, [p.answer for p in problems])
     return scores.sum().item() / len(problems)

@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from grpo_arithmetic.model import CausalTransformer
+from grpo_arithmetic.settings import Settings
 from grpo_arithmetic.stages.log_probs import response_logits, token_log_probs
 from grpo_arithmetic.stages.rollout import Rollout
 
@@ -20,7 +21,9 @@ def clipped_policy_loss(
 ) -> tuple[Tensor, Tensor]:
     """The clipped surrogate loss of Schulman et al. 2017, arXiv:1707.06347, equation 7, averaged over tokens.
 
-    With ratio `w = exp(log_probs - old_log_probs)` it is `-min(w * A, clip(w, 1 - e, 1 + e) * A)`.
+    With ratio `w = exp(log_probs - old_log_probs)` it is `-min(w * A, clip(w, 1 - e, 1 + e) * A)`. The mean is over all
+    tokens of the mini-batch, as in Yu et al. 2025, "DAPO", arXiv:2503.14476, equation 8; the GRPO paper first takes it
+    within each response.
 
     Args:
         log_probs: float32 `[batch, response]`, in nats, with a gradient.
@@ -65,13 +68,7 @@ def update_policy(
     old_log_probs: Tensor,
     advantages: Tensor,
     ref_log_prob: Tensor | None,
-    *,
-    temperature: float,
-    mini_batch: int,
-    epochs: int,
-    clip_ratio: float,
-    kl_loss_coef: float,
-    max_grad_norm: float,
+    settings: Settings,
     generator: torch.Generator | None = None,
 ) -> dict[str, float]:
     """Take one optimiser step for each mini-batch of each epoch.
@@ -83,45 +80,44 @@ def update_policy(
         old_log_probs: float32 `[batch, response]`, in nats.
         advantages: float32 `[batch, response]`.
         ref_log_prob: float32 `[batch, response]`, in nats; None leaves the KL divergence out of the loss.
-        temperature: divides the logits; the same as in the rollout.
-        mini_batch: rows of one optimiser step.
-        epochs: passes over the rows.
-        clip_ratio: see `clipped_policy_loss`.
-        kl_loss_coef: loss that one nat of KL divergence costs.
-        max_grad_norm: gradients are scaled down to this global norm.
+        settings: those of the update.
         generator: shuffles the rows; torch's global one if None.
 
     Returns:
-        Metrics, each the mean over the optimiser steps.
+        Metrics, each the mean over the optimiser steps: the loss without KL (`actor/pg_loss`), the share of tokens
+        whose gradient was cut (`actor/pg_clipfrac`), how far the policy moved from the one that sampled
+        (`actor/ppo_kl`) and from the reference (`actor/kl_loss`), both in nats, and the norm of the gradient before it
+        was scaled down (`actor/grad_norm`).
     """
-    sums: defaultdict[str, float] = defaultdict(float)
     batch, response_length = rollout.responses.shape
+    sums: defaultdict[str, float] = defaultdict(float)
     steps = 0
-    for _ in range(epochs):
-        for rows in torch.randperm(batch, generator=generator).split(mini_batch):
+    for _ in range(settings.epochs):
+        order = torch.randperm(batch, generator=generator)
+        for start in range(0, batch, settings.mini_batch):
+            rows = order[start : start + settings.mini_batch]
             logits = response_logits(
                 model,
                 rollout.input_ids[rows],
                 rollout.attention_mask[rows],
                 rollout.position_ids[rows],
                 response_length,
-                temperature,
+                settings.temperature,
             )
             log_probs, mask = token_log_probs(logits, rollout.responses[rows]), rollout.response_mask[rows]
             loss, clip_fraction = clipped_policy_loss(
-                log_probs, old_log_probs[rows], advantages[rows], mask, clip_ratio=clip_ratio
+                log_probs, old_log_probs[rows], advantages[rows], mask, clip_ratio=settings.clip_ratio
             )
-            metrics = {"actor/pg_loss": loss.item(), "actor/pg_clipfrac": clip_fraction.item()}
-            metrics["actor/ppo_kl"] = masked_mean((old_log_probs[rows] - log_probs).detach(), mask).item()
+            sums["actor/pg_loss"] += loss.item()
+            sums["actor/pg_clipfrac"] += clip_fraction.item()
+            sums["actor/ppo_kl"] += masked_mean(old_log_probs[rows] - log_probs.detach(), mask).item()
             if ref_log_prob is not None:
                 kl_loss = kl_divergence(log_probs, ref_log_prob[rows], mask)
-                loss = loss + kl_loss_coef * kl_loss
-                metrics["actor/kl_loss"] = kl_loss.item()
+                loss = loss + settings.kl_loss_coef * kl_loss
+                sums["actor/kl_loss"] += kl_loss.item()
             optimizer.zero_grad()
-            loss.backward()
-            metrics["actor/grad_norm"] = nn.utils.clip_grad_norm_(model.parameters(), max_grad_norm).item()
+            torch.autograd.backward(loss)
+            sums["actor/grad_norm"] += nn.utils.clip_grad_norm_(model.parameters(), settings.max_grad_norm).item()
             optimizer.step()
             steps += 1
-            for name, value in metrics.items():
-                sums[name] += value
     return {name: total / steps for name, total in sums.items()}
