@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any
+from typing import Any, TypeAlias
 
 from batchpact.contracts import effects
 from batchpact.contracts.arguments import Arguments, Filled
@@ -33,6 +33,7 @@ from batchpact.schemas.stores import Stores, rows_of
 from batchpact.schemas.values import check_values
 from batchpact.schemas.violations import DimSizes, Violation, Where
 
+_Call: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
 _UNCHECKED = HandOut(None, None, None, {}, (), None)
 
 
@@ -82,7 +83,7 @@ class Boundary:
         self._columns = None if self._opaque else _keys(spec.reads, "non_tensor", "tag")
         self._meta = None if self._opaque else _keys(spec.reads, "meta")
         self._rows_differ = spec.rows.kind != "same"
-        self._direct = not self._rows_differ and not spec.drops and self.arguments.needless
+        self.direct = not self._rows_differ and not spec.drops and self.arguments.needless
 
     # --- going in ------------------------------------------------------------------------------------------------
 
@@ -290,26 +291,35 @@ class Boundary:
 
     # --- level off -----------------------------------------------------------------------------------------------
 
-    def unchecked(self, batch: Any) -> bool:
-        """Whether a call needs nothing but the function: level `off`, its own kind, nothing to fill or to join."""
-        if not self._direct or (current().level or self.level) != "off":
-            return False
-        return isinstance(batch, self.reads) if self.typed else type(batch) is DataProto
+    def unchecked(self, function: Callable[..., Any], otherwise: _Call) -> _Call:
+        """A call at level `off` of a stage that has nothing to fill and joins by union: the same result, at no cost.
 
-    def hand_unchecked(self, batch: Any) -> Any:
-        """What such a call hands to the function: a batch of its own, so that scratch names stay in it."""
-        return batch if self.typed else batch._hand_out(_UNCHECKED)
+        Called with its own kind, the function runs at once; other calls go `otherwise`, the way they always go.
+        """
+        typed, reads, writers, rewrites = self.typed, self.reads, self._writers, self.rewrites
 
-    def leave_unchecked(self, batch: Any, handed: Any, result: Any) -> Any:
-        """What the caller of such a call gets: the same as with checks."""
-        if self.typed:
-            return result
-        if type(result) is DataProto and result._handed is None:
-            result._writers, result._rewrites = self._writers, self.rewrites
-            return result
-        source = batch.stores()
-        passage = Passage(batch, OURS, source, handed, rows_of(source), Filled(), current(), "off", perf_counter())
-        return self.leave(passage, result)
+        def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+            for batch in args:
+                if typed:
+                    if isinstance(batch, reads):
+                        return function(*args, **kwargs)
+                elif type(batch) is DataProto:
+                    # A batch of its own, so that scratch names stay in it.
+                    handed = batch._hand_out(_UNCHECKED)
+                    if len(args) == 1 and not kwargs:
+                        result = function(handed)
+                    else:
+                        result = function(*(handed if value is batch else value for value in args), **kwargs)
+                    if type(result) is DataProto and result._handed is None:
+                        result._writers, result._rewrites = writers, rewrites
+                        return result
+                    source = batch.stores()
+                    rows = rows_of(source)
+                    passage = Passage(batch, OURS, source, handed, rows, Filled(), current(), "off", perf_counter())
+                    return self.leave(passage, result)
+            return otherwise(args, kwargs)
+
+        return call
 
 
 def _keys(schema: SchemaSpec, *placements: PlacementName) -> tuple[str, ...]:

@@ -7,12 +7,12 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any, Concatenate, Protocol, TypeVar, get_type_hints, overload
 
-import torch
 from tensordict import TensorDictBase
+from torch.compiler import is_dynamo_compiling
 
 from batchpact.contracts import registry
 from batchpact.contracts.boundary import Boundary
-from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked
+from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked, is_off
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.dataproto.container import DataProto
 from batchpact.schemas.batch import BatchSchema
@@ -185,7 +185,7 @@ def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any
 
         @functools.wraps(function)
         async def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if torch.compiler.is_compiling():
+            if is_dynamo_compiling():
                 return await function(*args, **kwargs)
             place = _find_batch(boundary, args, kwargs)
             passage = boundary.enter(args[place] if isinstance(place, int) else kwargs[place], args, kwargs)
@@ -194,19 +194,19 @@ def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any
 
     else:
 
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if torch.compiler.is_compiling():
-                return function(*args, **kwargs)
+        def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             place = _find_batch(boundary, args, kwargs)
-            batch = args[place] if isinstance(place, int) else kwargs[place]
-            if boundary.unchecked(batch):
-                handed = boundary.hand_unchecked(batch)
-                args, kwargs = _with_batch(args, kwargs, place, handed)
-                return boundary.leave_unchecked(batch, handed, function(*args, **kwargs))
-            passage = boundary.enter(batch, args, kwargs)
+            passage = boundary.enter(args[place] if isinstance(place, int) else kwargs[place], args, kwargs)
             args, kwargs = _with_batch(args, kwargs, place, passage.handed)
             return boundary.leave(passage, function(*args, **kwargs))
+
+        unchecked, direct, level = boundary.unchecked(function, call), boundary.direct, boundary.level
+
+        @functools.wraps(function)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if is_dynamo_compiling():
+                return function(*args, **kwargs)
+            return (unchecked if direct and is_off(level) else call)(args, kwargs)
 
     wrapper.contract = boundary  # type: ignore[attr-defined]
     return wrapper

@@ -42,13 +42,39 @@ class Settings:
     sample: int | None = None
 
 
-_CURRENT: ContextVar[Settings | None] = ContextVar("batchpact_settings", default=None)
-_from_environment: Settings | None = None
+def checked(name: str, value: str, known: tuple[str, ...]) -> Any:
+    """A setting's value, if it is known.
+
+    Raises:
+        SettingError: otherwise, with the values that are.
+    """
+    if value in known:
+        return value
+    violation = Violation(code="BP052", field=name, actual=f"{value!r} is not known", expected=f"{quoted(known)} are")
+    raise SettingError("in the settings", [violation])
+
+
+def _environment() -> Settings:
+    """`BATCHPACT_LEVEL` and `BATCHPACT_ACTION`."""
+    level = os.environ.get("BATCHPACT_LEVEL")
+    return Settings(
+        level=None if level is None else checked("BATCHPACT_LEVEL", level, LEVELS),
+        action=checked("BATCHPACT_ACTION", os.environ.get("BATCHPACT_ACTION", "raise"), ACTIONS),
+    )
+
+
+# The environment is read once, when the first contract is imported.
+_CURRENT: ContextVar[Settings] = ContextVar("batchpact_settings", default=_environment())  # noqa: B039  # it is frozen
 
 
 def current() -> Settings:
     """The settings that count here: of the innermost `checking`, else of the environment."""
-    return _CURRENT.get() or _environment()
+    return _CURRENT.get()
+
+
+def is_off(level: Level | None) -> bool:
+    """Whether nothing is checked here, for a stage that asks for this level."""
+    return (_CURRENT.get().level or level) == "off"
 
 
 @contextmanager
@@ -85,32 +111,8 @@ def checking(
         _CURRENT.reset(token)
 
 
-def checked(name: str, value: str, known: tuple[str, ...]) -> Any:
-    """A setting's value, if it is known.
-
-    Raises:
-        SettingError: otherwise, with the values that are.
-    """
-    if value in known:
-        return value
-    violation = Violation(code="BP052", field=name, actual=f"{value!r} is not known", expected=f"{quoted(known)} are")
-    raise SettingError("in the settings", [violation])
-
-
 def _checked_severity(severity: Mapping[str, Severity]) -> Mapping[str, Severity]:
     for code, value in severity.items():
         checked("code", code, tuple(CODES))
         checked(f"severity of {code}", value, SEVERITIES)
     return severity
-
-
-def _environment() -> Settings:
-    """`BATCHPACT_LEVEL` and `BATCHPACT_ACTION`, read once."""
-    global _from_environment
-    if _from_environment is None:
-        level = os.environ.get("BATCHPACT_LEVEL")
-        _from_environment = Settings(
-            level=None if level is None else checked("BATCHPACT_LEVEL", level, LEVELS),
-            action=checked("BATCHPACT_ACTION", os.environ.get("BATCHPACT_ACTION", "raise"), ACTIONS),
-        )
-    return _from_environment

@@ -55,7 +55,7 @@ def from_dicts(
 def _leading(value: torch.Tensor | TensorDictBase, axes: int) -> tuple[int, ...]:
     """The sizes of the leading axes; a strided nested tensor has no shape beyond its rows."""
     if isinstance(value, torch.Tensor):
-        return (len(value),) if axes == 1 else tuple(value.shape[:axes])
+        return (torch.Tensor.size(value, 0),) if axes == 1 else tuple(value.shape[:axes])
     return tuple(value.batch_size[:axes])
 
 
@@ -101,11 +101,11 @@ def check_stores(
             rows = batch.batch_size[0]
     healthy = True
     for value in columns.values():
-        if type(value) is not np.ndarray or not value.ndim or (rows is not None and len(value) != rows):
+        if not isinstance(value, np.ndarray) or not value.ndim or (rows is not None and len(value) != rows):
             healthy = False
             break
         rows = len(value)
-    if healthy and columns.keys().isdisjoint(meta) and (not names or not _shared(names, columns, meta)):
+    if healthy and set(columns).isdisjoint(meta) and (not names or not _shared(names, columns, meta)):
         return
     raise refuse_all(operation, list(_wrong_stores(batch, columns, meta)))
 
@@ -173,8 +173,8 @@ def _missing(name: str, where: str, held: Mapping[str, object], stores: Stores) 
 
 def check_new_names(old: Sequence[str], new: Sequence[str], stores: Stores) -> None:
     """New names are as many as old ones, different, and free."""
-    if len(old) != len(new) or len(set(new)) < len(new):
-        actual = f"{len(old)} old keys, {len(set(new))} new ones"
+    if not len(old) == len(set(old)) == len(new) == len(set(new)):
+        actual = f"{len(set(old))} old keys, {len(set(new))} new ones"
         raise refuse("rename", "BP046", "new_keys", actual, "one new name for each old one")
     taken = [name for name in new if name not in old and stores.find(name) is not None]
     if taken:
@@ -195,15 +195,17 @@ def deep_copies(
 
 def joined(parts: Sequence[DataProto], stores: Stores) -> DataProto:
     """The batch of a concat, with what the parts carry unseen."""
-    first = next((part for part in parts if part._row_count() is not None), parts[0])
-    rows = sum(len(part) for part in parts)
+    filled = [part for part in parts if part._row_count() is not None]
+    first = (filled or parts)[0]
+    rows = sum(len(part) for part in filled or parts)
     batch = None
     if stores.tensors or first.batch is not None:
         tail = () if first.batch is None else tuple(first.batch.batch_size[1:])
         batch = first._tensor_store(dict(stores.tensors), (rows, *tail))
     made = first._derive(batch, columns_of(stores), dict(stores.meta))
     made._writers = {key: stage for part in reversed(parts) for key, stage in part._writers.items()}
-    filled = [part for part in parts if part._row_count() is not None]
+    made._rewrites = frozenset().union(*(part._rewrites for part in parts))
+    made._schema = next((part._schema for part in parts if part._schema is not None), None)
     if filled and all(part._origin is not None for part in filled):
         made._origin = np.concatenate([part._origin for part in filled if part._origin is not None])
     if any(part._pads is not None for part in filled):

@@ -128,6 +128,8 @@ class DataProto(RowOperations, FieldOperations):
 
     def _compare_origins(self, other: DataProto) -> list[Violation]:
         mine, theirs = self._origin, other._origin
+        if self._row_count() is None or other._row_count() is None:
+            return []
         if mine is None or theirs is None or mine is theirs or np.array_equal(mine, theirs):
             return []
         return [build.other_rows(int(np.flatnonzero(mine != theirs)[0]), mine, theirs)]
@@ -149,4 +151,7 @@ class DataProto(RowOperations, FieldOperations):
         stores, violations = concat_stores([part.stores() for part in data], [part.history() for part in data])
         if violations:
             raise refuse_all("concat", violations)
-        return build.joined(data, stores)
+        made = build.joined(data, stores)
+        if made._schema is not None:
+            binding.check_bound(made.stores(), made._schema, made.history(), values=False)
+        return made

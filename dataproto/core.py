@@ -53,9 +53,10 @@ class Batch:
     # --- looking at one ------------------------------------------------------------------------------------------
 
     def __len__(self) -> int:
-        if self.batch is not None and len(self.batch.batch_size):
-            return int(self.batch.batch_size[0])
-        return next((len(column) for column in self.non_tensor_batch.values()), 0)
+        batch, columns = self.batch, self.non_tensor_batch
+        if batch is not None and len(batch.batch_size) and (not columns or len(batch.keys())):
+            return int(batch.batch_size[0])
+        return next((len(column) for column in columns.values()), 0)
 
     def stores(self) -> Stores:
         """The three stores as plain mappings, for checks."""
@@ -81,7 +82,9 @@ class Batch:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Batch):
             return NotImplemented
-        return len(self) == len(other) and difference(self.stores(), other.stores()) is None
+        mine, theirs = self.stores(), other.stores()
+        same = (difference(dict(one), dict(two)) is None for one, two in zip(mine, theirs, strict=True))
+        return len(self) == len(other) and all(same)
 
     __hash__ = None  # type: ignore[assignment]  # equal by content and mutable, like a dict
 
@@ -96,7 +99,7 @@ class Batch:
         made.batch = batch
         made.non_tensor_batch = self._known(columns)
         made.meta_info = self._known(meta)
-        made._writers, made._reads = self._writers, self._reads
+        made._writers, made._reads, made._rewrites = self._writers, self._reads, self._rewrites
         made._schema, made._handed = self._schema, self._handed
         return made
 
@@ -119,7 +122,7 @@ class Batch:
                 if held is not None and key in held.keys():  # noqa: SIM118  # a TensorDict has no other membership test
                     held.pop(key)
         if fields.tensors and (self.batch is None or not len(self.batch.keys())):
-            rows = next(iter(fields.tensors.values())).shape[0]  # type: ignore[attr-defined]
+            rows = next(iter(fields.tensors.values())).size(0)  # type: ignore[attr-defined]
             self.batch = self._tensor_store(dict(fields.tensors), (rows,))
         elif self.batch is not None:
             for key, value in fields.tensors.items():
@@ -155,7 +158,7 @@ class Batch:
     def _hand_out(self, terms: HandOut) -> Self:
         """The batch that a stage is handed: its stores are made when somebody first looks at them."""
         made = object.__new__(type(self))
-        made.__dict__["_handed"] = (self, terms)
+        made._handed = (self, terms)
         if self._pads is not None:
             made._pads = self._pads
         return made

@@ -37,10 +37,10 @@ class _Comparison:
             return None
         if isinstance(left, Tensor) and isinstance(right, Tensor):
             return _at(path, tensor_difference(left, right))
-        if isinstance(left, float) and isinstance(right, float) and left != left and right != right:
-            return None
         if type(left) is not type(right) and not _numbers(left, right):
             return _at(path, f"{describe(left)} against {describe(right)}")
+        if _is_nan(left) and _is_nan(right):
+            return None
         pair = (id(left), id(right))
         if pair in self._open:  # a cycle: whatever differs is found on the way that is open already
             return None
@@ -64,8 +64,9 @@ class _Comparison:
             pairs = enumerate(zip(left, right, strict=True))
             return next((d for at, (a, b) in pairs if (d := self.difference(a, b, f"{path}[{at}]"))), None)
         if dataclasses.is_dataclass(left) and not isinstance(left, type):
-            a, b = vars(left) if hasattr(left, "__dict__") else {}, vars(right) if hasattr(right, "__dict__") else {}
-            if a:
+            names = [field.name for field in dataclasses.fields(left) if field.compare]
+            if names:
+                a, b = ({name: getattr(side, name, None) for name in names} for side in (left, right))
                 return self._same_kind(a, b, path)
         try:
             same = bool(left == right)
@@ -79,9 +80,10 @@ class _Comparison:
         if left.dtype == object:
             pairs = enumerate(zip(left.flat, right.flat, strict=True))
             return next((d for at, (a, b) in pairs if (d := self.difference(a, b, f"{path}[{at}]"))), None)
-        if left.dtype.kind in "biufc":
-            return _at(path, tensor_difference(torch.from_numpy(np.array(left)), torch.from_numpy(np.array(right))))
-        unequal = np.flatnonzero((left != right).reshape(-1))
+        if left.dtype.kind in "biufc" and left.dtype.type not in (np.longdouble, np.clongdouble):
+            native = left.dtype.newbyteorder("=")
+            return _at(path, tensor_difference(*(torch.from_numpy(np.array(side, native)) for side in (left, right))))
+        unequal = np.flatnonzero(((left != right) & ((left == left) | (right == right))).reshape(-1))
         return None if not len(unequal) else _at(path, f"element {unequal[0]} differs")
 
 
@@ -111,11 +113,12 @@ def tensor_difference(left: Tensor, right: Tensor) -> str | None:
         return None
     row = int(unequal.reshape(left.shape[0], -1).any(1).nonzero()[0]) if left.dim() else 0
     count = int(unequal.sum())
+    text = f"{count} {'element differs' if count == 1 else 'elements differ'}"
     if left.dtype is torch.bool or left.is_complex():
-        return f"{count} elements differ, first in row {row}"
+        return f"{text}, first in row {row}"
     gap = (left.double() - right.double()).abs()[unequal]
     largest = "NaN on one side" if bool(torch.isnan(gap).any()) else f"by up to {gap.max().item():.3g}"
-    return f"{count} {'element differs' if count == 1 else 'elements differ'} {largest}, first in row {row}"
+    return f"{text} {largest}, first in row {row}"
 
 
 def _numbers(left: object, right: object) -> bool:
@@ -123,6 +126,11 @@ def _numbers(left: object, right: object) -> bool:
     numbers = (int, float)
     both = isinstance(left, numbers) and isinstance(right, numbers)
     return both and not isinstance(left, bool) and not isinstance(right, bool)
+
+
+def _is_nan(value: object) -> bool:
+    """Whether this is a number, or a time, that is not equal to itself."""
+    return isinstance(value, (float, complex, np.generic)) and bool(value != value)
 
 
 def _at(path: str, text: str | None) -> str | None:

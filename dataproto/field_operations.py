@@ -73,6 +73,7 @@ class FieldOperations(Batch):
         """
         old = [old_keys] if isinstance(old_keys, str) else list(old_keys)
         new = [new_keys] if isinstance(new_keys, str) else list(new_keys)
+        self.check_consistency()
         build.choose("rename", self.stores(), (old, (), ()))
         build.check_new_names(old, new, self.stores())
         if self.batch is not None:

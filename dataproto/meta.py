@@ -14,18 +14,17 @@ def merge_meta(metas: Sequence[Mapping[str, object]]) -> tuple[dict[str, object]
     """The meta of a concat: every key that a part has; values that differ between parts are violations.
 
     `metrics` is collected as verl does it: the dicts of all parts become one dict of lists. A value that is a list
-    already is extended, so that collecting twice does not nest.
+    already is extended, so that collecting twice does not nest. What all parts hold by identity is carried.
     """
     merged: dict[str, object] = {}
     first: dict[str, int] = {}
     violations: list[Violation] = []
     collected = [meta[METRICS] for meta in metas if meta.get(METRICS) is not None]
+    carried = len(metas) > 1 and all(meta.get(METRICS) is metas[0].get(METRICS) for meta in metas)
     for part, meta in enumerate(metas):
         for key, value in meta.items():
-            if key == METRICS and value is None:
-                continue
-            if key == METRICS:
-                merged[key] = collect(collected)
+            if key == METRICS and not carried:
+                merged[key] = collect(collected) if collected else None
             elif key not in merged:
                 merged[key], first[key] = value, part
             elif (where := difference(merged[key], value)) is not None:

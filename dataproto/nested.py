@@ -36,7 +36,7 @@ def take(tensor: Tensor, rows: Rows) -> Tensor:
         return build(values.narrow(axis, first, last - first), cut - first, axis)
     chosen = rows.tensor(length, offsets.device)
     starts, lengths = offsets[:-1][chosen], offsets.diff()[chosen]
-    ends = lengths.cumsum(0)
+    ends = lengths.cumsum(0, dtype=offsets.dtype)
     total = int(ends[-1]) if len(ends) else 0
     # Position i of the result comes from its row's start plus its place within the row.
     shift = torch.repeat_interleave(starts - (ends - lengths), lengths, output_size=total)
@@ -50,5 +50,5 @@ def cat(tensors: Sequence[Tensor]) -> Tensor:
     pieces = [parts(tensor) for tensor in tensors]
     axis = pieces[0][2]
     lengths = torch.cat([offsets.diff() for _, offsets, _ in pieces])
-    new_offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)])
+    new_offsets = torch.cat([lengths.new_zeros(1), lengths.cumsum(0, dtype=lengths.dtype)])
     return build(torch.cat([values for values, _, _ in pieces], dim=axis), new_offsets, axis)

@@ -31,6 +31,7 @@ class RowOperations(Batch):
 
     def __getitem__(self, item: int | np.integer[Any] | RowLike) -> Any:
         """Rows of the batch: a `DataProtoItem` for an int, a `DataProto` for a slice, list, array, tensor or mask."""
+        self.check_consistency()
         if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
             row = int(item)
             if not -len(self) <= row < len(self):
@@ -38,7 +39,6 @@ class RowOperations(Batch):
             cells = {key: column[row] for key, column in self.non_tensor_batch.items()}
             tensors = None if self.batch is None else self.batch[row]
             return DataProtoItem(tensors, self._known(cells), self._known(dict(self.meta_info)))
-        self.check_consistency()
         return self._take(plan_rows("__getitem__", item, len(self)))
 
     def select_idxs(self, idxs: RowLike) -> Self:

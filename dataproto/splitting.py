@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.rows import Rows
 
 
 def check_count(operation: str, name: str, value: object) -> None:
     """A number of parts, rows or repetitions is an int of at least 1."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
         raise refuse(operation, "BP043", name, repr(value), "a whole number, 1 or more")
 
 
@@ -33,4 +35,4 @@ def chunk_rows(length: int, chunks: int, *, uneven: bool) -> list[Rows]:
 def split_rows(length: int, size: int) -> list[Rows]:
     """The rows of parts of `size` rows; the last may be shorter."""
     check_count("split", "split_size", size)
-    return [Rows.span(start, min(start + size, length)) for start in range(0, length, size)]
+    return [Rows.span(start, min(start + size, length)) for start in range(0, max(length, 1), size)]

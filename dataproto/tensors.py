@@ -29,7 +29,7 @@ def take(value: Value, rows: Rows) -> Value:
         return nested.take(value, rows)
     if value.is_nested:
         pieces = value.unbind(0)
-        return torch.nested.nested_tensor([pieces[row] for row in rows.index(len(pieces))])
+        return _strided([pieces[row] for row in rows.index(len(pieces))], value)
     if rows.slice is not None:
         return value[rows.slice]
     return value[rows.tensor(value.shape[0], cast(torch.device, value.device))]
@@ -41,9 +41,13 @@ def cat(values: Sequence[Value]) -> Value:
     if isinstance(first, Tensor) and is_jagged(first):
         return nested.cat([value for value in values if isinstance(value, Tensor)])
     if isinstance(first, Tensor) and first.is_nested:
-        return torch.nested.nested_tensor([row for value in values for row in value.unbind(0)])
+        return _strided([row for value in values for row in value.unbind(0)], first)
     joined: Value = torch.cat(list(values), dim=0)
     return joined
+
+
+def _strided(rows: list[Tensor], like: Tensor) -> Tensor:
+    return torch.nested.nested_tensor(rows, dtype=like.dtype, device=like.device)
 
 
 def same_memory(left: Tensor, right: Tensor) -> bool:

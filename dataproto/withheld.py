@@ -6,7 +6,7 @@ there is shown to the `Withheld` before it counts as missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, KeysView
+from collections.abc import Callable, Collection, Iterable, KeysView, Set
 from typing import Any, TypeVar, cast
 
 import torch
@@ -152,6 +152,8 @@ class HandedTensorDict(TensorDict):  # type: ignore[no-untyped-call]  # tensordi
 
     def _look(self, key: object) -> None:
         withheld = self._withheld
+        if isinstance(key, tuple) and key:
+            key = key[0]
         if withheld is not None and isinstance(key, str) and (withheld.records or key not in self._names()):
             withheld.look(key)
 
@@ -159,10 +161,9 @@ class HandedTensorDict(TensorDict):  # type: ignore[no-untyped-call]  # tensordi
         return super().keys()
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, str):
-            self._look(index)
-            return super().__getitem__(index)
-        return self._know(super().__getitem__(index))
+        self._look(index)
+        found = super().__getitem__(index)
+        return found if isinstance(index, str) else self._know(found)
 
     def get(self, key: Any, *args: Any, **kwargs: Any) -> Any:
         self._look(key)
@@ -175,6 +176,11 @@ class HandedTensorDict(TensorDict):  # type: ignore[no-untyped-call]  # tensordi
     def __contains__(self, key: object) -> bool:
         self._look(key)
         return bool(super().__contains__(cast(Any, key)))
+
+    def select(self, *keys: Any, **kwargs: Any) -> Any:
+        for key in keys:
+            self._look(key)
+        return self._know(super().select(*keys, **kwargs))
 
     def keys(self, *args: Any, **kwargs: Any) -> Any:
         return _HandedTensorKeys(super().keys(*args, **kwargs), self._look)
@@ -190,7 +196,7 @@ class HandedTensorDict(TensorDict):  # type: ignore[no-untyped-call]  # tensordi
         return TensorDict(dict(self.items()), batch_size=self.batch_size, device=self.device).__reduce__()
 
 
-class _HandedTensorKeys:
+class _HandedTensorKeys(Set[Any]):
     """The keys of a handed-out `TensorDict`: membership is a look, the rest is the keys' own."""
 
     def __init__(self, keys: Any, look: Callable[[object], None]) -> None:
@@ -206,6 +212,10 @@ class _HandedTensorKeys:
 
     def __len__(self) -> int:
         return len(self._keys)
+
+    @classmethod
+    def _from_iterable(cls, it: Iterable[Any]) -> Any:
+        return set(it)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._keys, name)
@@ -225,5 +235,10 @@ def _deriving(name: str) -> Callable[..., Any]:
     return method
 
 
-for _name in ("select", "exclude", "clone", "copy", "to", "split", "chunk", "contiguous", "detach", "unbind"):
+_DERIVING = (
+    *("exclude", "clone", "copy", "to", "split", "chunk", "contiguous", "detach", "unbind", "consolidate", "empty"),
+    *("apply", "float", "double", "half", "bfloat16", "expand", "squeeze", "unsqueeze", "gather"),
+    *("repeat", "repeat_interleave"),
+)
+for _name in _DERIVING:
     setattr(HandedTensorDict, _name, _deriving(_name))

@@ -102,6 +102,8 @@ def _take_metadata(metadata: Sequence[object], reading: Reading) -> Placed | Non
 def _add(reading: Reading, placement: PlacementName, live: object) -> None:
     if reading.types.get(placement) is not None:
         reading.problems.append(f"the placement {placement} stands there twice")
+    if placement in ("meta", "arg") and get_origin(live) in (Union, types.UnionType):
+        reading.nullable = reading.nullable or type(None) in get_args(live)
     reading.places.append(PlaceSpec(placement=placement, type=type_name(live)))
     reading.types[placement] = live
 
@@ -117,7 +119,7 @@ def _add_tensor(reading: Reading, annotation: type[AbstractArray]) -> None:
     if any(place.placement == "tensor" for place in reading.places):
         reading.problems.append("two tensor types for one field; declare a family such as Float[Tensor, ...] instead")
         return
-    dims = annotation.dim_str
+    dims = " ".join(annotation.dim_str.split())
     try:
         parsed = parse_dims(dims)
     except ShapeSyntaxError as error:

@@ -124,6 +124,8 @@ def expression_holds(
         return None
     if not ragged:
         return expression.evaluate(plain) == size
+    if len({len(part.offsets) for part in ragged}) > 1:
+        return False
     if not values and not readable(*(part.offsets for part in ragged)):
         return None
     rows = {name: _rows(sizes[name]) for name in names}

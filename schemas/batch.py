@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Mapping
+from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError
@@ -33,10 +34,17 @@ class _SchemaMeta(ModelMetaclass):
         parents = [base for base in bases if isinstance(base, _SchemaMeta)]
         if parents:
             _refuse_names(name, parents[0], namespace)
+        # Left alone, pydantic would take this function for the one around the class statement.
+        namespace["__pydantic_parent_namespace__"] = _enclosing_names(namespace)
+        kwargs["__pydantic_reset_parent_namespace__"] = False
         try:
-            return super().__new__(mcs, name, bases, namespace, **kwargs)
-        except PydanticUserError as error:
+            cls = super().__new__(mcs, name, bases, namespace, **kwargs)
+        except DeclarationError:
+            raise
+        except (PydanticUserError, TypeError, ValueError) as error:
             raise _wrong(namespace.get("__qualname__", name), [(name, str(error).partition("\n")[0], "")]) from error
+        cls.__pydantic_parent_namespace__ = None  # or the names would live as long as the class
+        return cls
 
 
 class BatchSchema(BaseModel, metaclass=_SchemaMeta):
@@ -61,10 +69,10 @@ class BatchSchema(BaseModel, metaclass=_SchemaMeta):
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
         if not cls.__pydantic_fields_complete__:
-            _resolve(cls)
-        compiled, problems = compile_schema(cls)
-        if problems:
-            raise _wrong(cls.__qualname__, [(name, text, "") for name, text in problems])
+            raise _unresolved(cls)
+        compiled = compile_schema(cls)
+        if isinstance(compiled, list):
+            raise _wrong(cls.__qualname__, [(name, text, "") for name, text in compiled])
         cls.__batchpact__ = compiled
 
     if not TYPE_CHECKING:  # a checker must still refuse the attribute
@@ -73,7 +81,9 @@ class BatchSchema(BaseModel, metaclass=_SchemaMeta):
             withheld = self.__dict__.get(WITHHELD)
             if withheld is not None:
                 withheld.look(name)
-            raise AttributeError(f"{type(self).__qualname__} declares no field {name!r}")
+            declared = name in type(self).__batchpact__.names
+            what = "was made without" if declared else "declares no field"
+            raise AttributeError(f"{type(self).__qualname__} {what} {name!r}")
 
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={describe(value)}" for name, value in self.__dict__.items() if name != WITHHELD)
@@ -127,28 +137,27 @@ def _wrong(qualname: str, problems: list[tuple[str, str, str]]) -> DeclarationEr
     return DeclarationError(f"in the declaration of {qualname.replace('<locals>.', '')}", found)
 
 
-def _resolve(cls: type[BatchSchema]) -> None:
-    """Resolve annotations that pydantic could not: names of the functions and classes around the class statement."""
+def _unresolved(cls: type[BatchSchema]) -> DeclarationError:
+    """What pydantic says of an annotation with a name that is nowhere around the class statement."""
     try:
-        cls.model_rebuild(force=True, raise_errors=True, _types_namespace=_enclosing_names(cls))
+        cls.model_rebuild(force=True, raise_errors=True, _types_namespace={})
     except (NameError, PydanticUserError) as error:
         text = str(error).partition("\n")[0]
-        raise _wrong(cls.__qualname__, [(cls.__name__, f"an annotation cannot be resolved: {text}", "")]) from error
+    return _wrong(cls.__qualname__, [(cls.__name__, f"an annotation cannot be resolved: {text}", "")])
 
 
-def _enclosing_names(cls: type[BatchSchema]) -> dict[str, Any]:
+def _enclosing_names(namespace: Mapping[str, Any]) -> dict[str, Any]:
     """The names around a class statement, the innermost last: only the frames that enclose it in the source."""
-    parts = [part for part in cls.__qualname__.split(".") if part != "<locals>"][:-1]
-    frame = sys._getframe()
-    while frame is not None and frame.f_globals.get("__name__") != cls.__module__:
-        frame = frame.f_back  # type: ignore[assignment]
+    module, qualname = namespace.get("__module__"), namespace.get("__qualname__", "")
+    parts = [part for part in qualname.split(".") if part != "<locals>"][:-1]
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__") != module:
+        frame = frame.f_back
     found: list[Mapping[str, Any]] = []
-    while frame is not None and parts and frame.f_code.co_name in (parts[-1], cls.__name__):
+    while frame is not None and parts and frame.f_code.co_name == parts.pop():
         found.append(frame.f_locals)
-        if frame.f_code.co_name == parts[-1]:
-            parts.pop()
-        frame = frame.f_back  # type: ignore[assignment]
-    names = dict(vars(sys.modules[cls.__module__])) if cls.__module__ in sys.modules else {}
+        frame = frame.f_back
+    names: dict[str, Any] = {}
     for scope in reversed(found):
         names.update(scope)
     return names

@@ -44,8 +44,8 @@ class Compiled:
         return fresh
 
 
-def compile_schema(cls: type[BaseModel]) -> tuple[Compiled, list[tuple[str, str]]]:
-    """Compile a schema class; also returns the problems in its declaration, as pairs of field and text."""
+def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
+    """Compile a schema class; or return the problems in its declaration, as pairs of field and text."""
     declared: list[Declared] = []
     problems: list[tuple[str, str]] = []
     for name, info in cls.model_fields.items():
@@ -57,16 +57,21 @@ def compile_schema(cls: type[BaseModel]) -> tuple[Compiled, list[tuple[str, str]
     problems += _same_key(specs)
     axis, wrong_axis = _batch_axis(specs)
     problems += wrong_axis
+    extra = cls.model_config.get("extra")
+    if extra not in ("forbid", "allow"):
+        problems.append(("model_config", f"extra={extra!r} is not known; 'forbid' and 'allow' are"))
+    if problems:
+        return problems
     spec = SchemaSpec(
         name=cls.__name__,
         qualname=f"{cls.__module__}.{cls.__qualname__.replace('<locals>.', '')}",
         description=_own_doc(cls),
         fields=tuple(specs),
-        extra="allow" if cls.model_config.get("extra") == "allow" else "forbid",
+        extra="allow" if extra == "allow" else "forbid",
         axis=axis,
     )
     optional = [field for field in declared if not field.spec.required]
-    compiled = Compiled(
+    return Compiled(
         spec=spec,
         plan=Plan(spec, {field.spec.key: field.types for field in declared}),
         names=frozenset(field.spec.name for field in declared),
@@ -75,7 +80,6 @@ def compile_schema(cls: type[BaseModel]) -> tuple[Compiled, list[tuple[str, str]
             field.spec.name: _copier(field.default) for field in optional if not isinstance(field.default, _IMMUTABLE)
         },
     )
-    return compiled, problems
 
 
 def _copier(value: object) -> Callable[[], object]:

@@ -67,36 +67,32 @@ class _Examination:
         self._many: dict[str, tuple[tuple[int, ...], str]] = {}
         self._computed: list[tuple[int, FieldSpec, Dim, Size]] = []
         self._rows: list[tuple[str, int]] = []
-        self._shown: dict[str, tuple[int, FieldSpec, PlaceSpec | None, str]] = {}
+        self._shown: dict[str, tuple[int, FieldSpec, PlaceSpec, str]] = {}
 
     def run(self) -> Diagnosis:
         for order, spec in enumerate(self._plan.spec.fields):
             violation = self._look(order, spec)
             if violation is not None:
                 self._found.append((order, violation))
-        if self._plan.spec.axis is not None or self._rows:
-            for key, rows in self._rows:
-                self._votes.join(self._plan.spec.axis or "batch", rows, key)
+        if self._rows:
+            self._votes.join(self._plan.spec.axis or "batch", self._rows)
         self._judge_sizes()
-        self._judge_expressions()
+        sizes = self._judge_expressions()
         found = [violation for _, violation in sorted(self._found, key=lambda item: item[0])]
         about_sizes = any(violation.code in _SIZE_CODES for violation in found)
-        return Diagnosis(found, self._votes.report() if about_sizes else [], self._votes.sizes())
+        return Diagnosis(found, self._votes.report() if about_sizes else [], sizes)
 
     def _look(self, order: int, spec: FieldSpec) -> Violation | None:
-        allowed = [place.placement for place in spec.places]
-        here = next((p for p in allowed if self._stores.store(p).get(spec.key) is not None), None)
-        if here is None:
-            return self._absent(spec, allowed)
-        value = self._stores.store(here)[spec.key]
-        place = spec.place(here)
-        declared = place if place is not None else spec.places[0]
-        self._shown[spec.key] = (order, spec, declared, describe(value))
-        if here == "tensor":
-            return self._look_at_tensor(order, spec, declared, value)
-        if here in ("meta", "arg"):
-            return self._look_at_value(spec, declared, value)
-        return self._look_at_column(spec, declared, value)
+        found = ((place, self._stores.store(place.placement).get(spec.key)) for place in spec.places)
+        place, value = next(((place, value) for place, value in found if value is not None), (None, None))
+        if place is None:
+            return self._absent(spec, [place.placement for place in spec.places])
+        self._shown[spec.key] = (order, spec, place, describe(value))
+        if place.placement == "tensor":
+            return self._look_at_tensor(order, spec, place, value)
+        if place.placement in ("meta", "arg"):
+            return self._look_at_value(spec, place, value)
+        return self._look_at_column(spec, place, value)
 
     def _absent(self, spec: FieldSpec, allowed: list[PlacementName]) -> Violation | None:
         elsewhere = self._stores.find(spec.key)
@@ -105,7 +101,7 @@ class _Examination:
             return _violation(
                 "BP003",
                 spec,
-                placement=placement,
+                placement,
                 actual=describe_in_store(value, placement),
                 expected=placement_words(spec),
                 hint=_way_over(spec, placement, value),
@@ -134,6 +130,7 @@ class _Examination:
             return _violation(
                 "BP006",
                 spec,
+                place.placement,
                 actual=describe(value),
                 expected=type_and_shape(place),
                 hint="convert it where it is made: torch.from_numpy(x)"
@@ -143,16 +140,18 @@ class _Examination:
         check = self._plan.tensor_places[spec.key]
         shown = describe_tensor(value)
         if not check.layout_fits(value):
-            layout = "jagged, " if value.layout is torch.jagged else "" if is_dense(value) else f"{value.layout}, "
-            return _violation("BP015", spec, actual=f"{layout}{shown}", expected=_layout_words(place))
+            actual = f"{_layout_prefix(value)}{shown}"
+            return _violation("BP015", spec, place.placement, actual=actual, expected=_layout_words(place))
         if value.dtype not in check.dtypes:
             wanted = short_name(place.dtype or "any")
             hint = f"cast it where it is made: x.to(torch.{next(iter(place.dtypes))})" if len(place.dtypes) == 1 else ""
-            return _violation("BP005", spec, actual=short_name(dtype_name(value.dtype)), expected=wanted, hint=hint)
+            return _violation(
+                "BP005", spec, place.placement, actual=short_name(dtype_name(value.dtype)), expected=wanted, hint=hint
+            )
         bound = axes(check.dims, value)
         if bound is None:
             hint = f"{len(value.shape)} axes where {len(check.dims)} are declared; nothing is squeezed or expanded"
-            return _violation("BP011", spec, actual=shown, expected=f'"{place.dims}"', hint=hint)
+            return _violation("BP011", spec, place.placement, actual=shown, expected=f'"{place.dims}"', hint=hint)
         wrong = [f"{dim.text} is {size_text(size)}" for dim, size in bound if dim.kind == "fixed" and dim.size != size]
         for dim, size in bound:
             if dim.kind == "name" and dim.name is not None:
@@ -165,7 +164,9 @@ class _Examination:
             if sizes != many[1]:
                 wrong.append(f"*{many[0]} is {list(many[1])} here and {list(sizes)} in {first}")
         if wrong:
-            return _violation("BP012", spec, actual=shown, expected=f'"{place.dims}"', hint=", ".join(wrong))
+            return _violation(
+                "BP012", spec, place.placement, actual=shown, expected=f'"{place.dims}"', hint=", ".join(wrong)
+            )
         return None
 
     def _look_at_value(self, spec: FieldSpec, place: PlaceSpec, value: object) -> Violation | None:
@@ -173,20 +174,25 @@ class _Examination:
         classes = outer_classes(live)
         if classes is not None and not isinstance(value, classes):
             hint = "a numpy scalar; .item() gives the Python value" if isinstance(value, np.generic) else ""
-            return _violation("BP006", spec, actual=describe(value), expected=type_and_shape(place), hint=hint)
+            return _violation(
+                "BP006", spec, place.placement, actual=describe(value), expected=type_and_shape(place), hint=hint
+            )
         if self._context.values:
             inner = mismatch(live, value)
             if inner is not None:
-                return _violation("BP006", spec, actual=describe(value), expected=type_and_shape(place), hint=inner)
-        if binds_dim(spec) and isinstance(value, int):
+                return _violation(
+                    "BP006", spec, place.placement, actual=describe(value), expected=type_and_shape(place), hint=inner
+                )
+        if binds_dim(spec) and type(value) is int:
             self._votes.add(spec.key, value, spec.key)
         return None
 
     def _look_at_column(self, spec: FieldSpec, place: PlaceSpec, value: object) -> Violation | None:
-        if not isinstance(value, np.ndarray):
+        if not isinstance(value, np.ndarray) or value.ndim == 0:
             return _violation(
                 "BP006",
                 spec,
+                place.placement,
                 actual=describe(value),
                 expected=type_and_shape(place),
                 hint="a column is made by batchpact.dataproto.column(values)",
@@ -200,7 +206,7 @@ class _Examination:
             if disagreement.right is None:
                 self._found.append(
                     (
-                        len(self._shown),
+                        len(self._plan.spec.fields),
                         Violation(
                             code="BP013",
                             field=disagreement.name,
@@ -213,11 +219,13 @@ class _Examination:
                 blamed.setdefault(key, []).append(disagreement)
         for key, reasons in blamed.items():
             order, spec, place, shown = self._shown[key]
-            expected = either(spec) if place is None or place.dims is None else f'"{place.dims}"'
+            expected = either(spec) if place.dims is None else f'"{place.dims}"'
             hint = ", ".join(reason.majority() for reason in reasons)
-            self._found.append((order, _violation("BP012", spec, actual=shown, expected=expected, hint=hint)))
+            wrong = _violation("BP012", spec, place.placement, actual=shown, expected=expected, hint=hint)
+            self._found.append((order, wrong))
 
-    def _judge_expressions(self) -> None:
+    def _judge_expressions(self) -> dict[str, Size]:
+        """Hold every expression against the plain names; returns all sizes, with the names that follow from one."""
         sizes = self._votes.sizes()
         for order, spec, dim, size in self._computed:
             if dim.expression is None:
@@ -229,11 +237,9 @@ class _Examination:
                 hint = f"{dim.text} is {size_text(size)}, with " + ", ".join(
                     f"{name}={size_text(value)}" for name, value in inputs.items()
                 )
-                order_spec = self._shown[spec.key]
-                expected = f'"{order_spec[2].dims}"' if order_spec[2] is not None else ""
-                self._found.append(
-                    (order, _violation("BP012", spec, actual=order_spec[3], expected=expected, hint=hint))
-                )
+                _, _, place, shown = self._shown[spec.key]
+                wrong = _violation("BP012", spec, place.placement, actual=shown, expected=f'"{place.dims}"', hint=hint)
+                self._found.append((order, wrong))
             elif unbound and not self._may_bind(dim.expression, unbound):
                 self._found.append(
                     (
@@ -241,12 +247,14 @@ class _Examination:
                         _violation(
                             "BP014",
                             spec,
+                            "tensor",
                             actual=f"{dim.text} cannot be computed",
                             expected=f"nothing has a size for {' or '.join(unbound)}",
                             hint="pass dims={...}, or declare an integer meta field of that name",
                         ),
                     )
                 )
+        return sizes
 
     def _may_bind(self, expression: Expression, names: Sequence[str]) -> bool:
         """Whether the names need no binding, or a declared field that is absent would have bound them.
@@ -260,13 +268,22 @@ class _Examination:
             if binds_dim(spec):
                 bound.add(spec.key)
             if spec.key in self._plan.tensor_places:
-                bound.update(dim.name for dim in self._plan.tensor_places[spec.key].dims if dim.name)
+                dims = self._plan.tensor_places[spec.key].dims
+                bound.update(dim.name for dim in dims if dim.kind == "name" and dim.name is not None)
         return set(names) <= bound
 
 
-def _violation(code: str, spec: FieldSpec, **parts: str) -> Violation:
-    placement = parts.pop("placement", spec.places[0].placement)
-    return Violation.model_validate({"code": code, "field": spec.key, "placement": placement, **parts})
+def _violation(code: str, spec: FieldSpec, placement: PlacementName | None = None, **parts: str) -> Violation:
+    """A violation of a field, in the placement where it was found or else in the first that is declared."""
+    where = spec.places[0].placement if placement is None else placement
+    return Violation.model_validate({"code": code, "field": spec.key, "placement": where, **parts})
+
+
+def _layout_prefix(tensor: torch.Tensor) -> str:
+    """What the text of a tensor does not say of its layout."""
+    if tensor.layout is torch.jagged:
+        return "jagged, "
+    return "" if is_dense(tensor) or tensor.is_nested else f"{tensor.layout}, "
 
 
 def _layout_words(place: PlaceSpec) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from batchpact.schemas.axes import Lengths, Size, same_size
@@ -65,12 +65,13 @@ class Votes:
         """A field has this size for the dim."""
         self._ballots.setdefault(dim, _Ballot()).add(size, name, self._values)
 
-    def join(self, dim: str, size: int, name: str) -> None:
-        """A column's rows: it counts only where it disagrees, so that healthy messages list tensors alone."""
+    def join(self, dim: str, columns: Sequence[tuple[str, int]]) -> None:
+        """The rows of columns: they count only where one disagrees, so that other messages list tensors alone."""
         ballot = self._ballots.setdefault(dim, _Ballot())
-        known = [seen for seen, _ in ballot.sizes] or ([] if ballot.certain is None else [ballot.certain])
-        if known != [size]:
-            ballot.add(size, name, self._values)
+        known = [size for size, _ in ballot.sizes] + ([] if ballot.certain is None else [ballot.certain])
+        if not known or len({*known, *(rows for _, rows in columns)}) > 1:
+            for name, rows in columns:
+                ballot.add(rows, name, self._values)
 
     def sizes(self) -> dict[str, Size]:
         """The size of every dim, as most fields have it."""

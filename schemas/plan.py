@@ -6,7 +6,7 @@ everything in the order of declaration and has the last word.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeGuard
 
@@ -114,6 +114,7 @@ class Plan:
             else:
                 self._others.append(field)
         self._groups = [self._group(members) for members in groups.values()]
+        self._optional = [(field.key, field.places[0].placement) for field in spec.fields if not field.required]
         self._binders = [field.key for field in spec.fields if binds_dim(field)]
 
     def _is_plain(self, field: FieldSpec) -> bool:
@@ -168,14 +169,20 @@ class Plan:
             for expression, linear, size in computed:
                 if not _holds(expression, linear, size, sizes):
                     return None
-            if self._columns and not self._check_columns(tensors, columns, sizes):
-                return None
             if self._meta and not _check_values(self._meta, meta):
                 return None
             if self._args and not _check_values(self._args, args):
                 return None
-            if self._others and not self._check_others(stores, sizes):
+            several = self._check_others(stores, sizes) if self._others else ()
+            if several is None:
                 return None
+            if (self._columns or several) and not self._check_columns(tensors, columns, sizes, several):
+                return None
+            for key, placement in self._optional:  # in a wrong store it is not left out
+                if key not in stores.store(placement) and (
+                    key in tensors or key in columns or key in meta or key in args
+                ):
+                    return None
         except (KeyError, RuntimeError, AttributeError, TypeError):
             # A name that is missing, a tensor without a shape (strided nested), something that is no tensor.
             return None
@@ -224,12 +231,16 @@ class Plan:
         return computed
 
     def _check_columns(
-        self, tensors: Mapping[str, object], columns: Mapping[str, object], sizes: Mapping[str, Size]
+        self,
+        tensors: Mapping[str, object],
+        columns: Mapping[str, object],
+        sizes: Mapping[str, Size],
+        several: Sequence[tuple[str, bool]],
     ) -> bool:
         rows = sizes.get(self.spec.axis or "batch")
         if rows is None and self.spec.axis is not None:
             rows = self._rows_of_tensors(tensors)
-        for key, required in self._columns:
+        for key, required in (*self._columns, *several):
             column = columns.get(key)
             if column is None:
                 if required or key in columns:
@@ -248,37 +259,43 @@ class Plan:
         found = (tensors.get(key) for key in self.tensor_places)
         return next((tensor.size(0) for tensor in found if isinstance(tensor, Tensor)), None)
 
-    def _check_others(self, stores: Stores, sizes: dict[str, Size]) -> bool:
+    def _check_others(self, stores: Stores, sizes: dict[str, Size]) -> Sequence[tuple[str, bool]] | None:
+        """Check what the flat loops leave out; returns the fields of several placements that are columns here."""
         expressions: list[tuple[Expression, Size]] = []
+        several: list[tuple[str, bool]] = []
         for field in self._others:
             found = next((p.placement for p in field.places if field.key in stores.store(p.placement)), None)
             if found is None:
                 if field.required or stores.find(field.key) is not None:
-                    return False
+                    return None
                 continue
             value = stores.store(found)[field.key]
-            if found != "tensor":
-                classes = outer_classes(self.types[field.key][found]) if found in ("meta", "arg") else (np.ndarray,)
+            if found in ("meta", "arg"):
+                classes = outer_classes(self.types[field.key][found])
                 if classes is not None and not isinstance(value, classes):
-                    return False
+                    return None
+                continue
+            if found != "tensor":
+                several.append((field.key, True))
                 continue
             place = self.tensor_places[field.key]
             if not isinstance(value, Tensor) or value.dtype not in place.dtypes or not place.layout_fits(value):
-                return False
+                return None
             if any(dim.kind == "many" and dim.name for dim in place.dims):
-                return False  # shared names for several axes are rare; the diagnosis compares them
+                return None  # shared names for several axes are rare; the diagnosis compares them
             bound = axes(place.dims, value)
             if bound is None:
-                return False
+                return None
             for dim, size in bound:
                 if dim.kind == "name" and dim.name is not None:
                     if not same_size(sizes.setdefault(dim.name, size), size):
-                        return False
+                        return None
                 elif dim.kind == "fixed" and dim.size != size:
-                    return False
+                    return None
                 elif dim.expression is not None:
                     expressions.append((dim.expression, size))
-        return all(expression_holds(expression, size, sizes) is not False for expression, size in expressions)
+        holds = all(expression_holds(expression, size, sizes) is not False for expression, size in expressions)
+        return several if holds else None
 
 
 def _check_values(values: list[_Value], store: Mapping[str, object]) -> bool:

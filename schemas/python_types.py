@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import types
 from functools import lru_cache
-from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin, is_typeddict
+from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
-from typing_extensions import TypeAliasType
+from typing_extensions import TypeAliasType, is_typeddict
 
 
 def outer_classes(live: object) -> tuple[type, ...] | None:

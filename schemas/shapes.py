@@ -35,7 +35,7 @@ class Quotient:
     under: Expression
 
     def __str__(self) -> str:
-        return f"({self.over})//({self.under})"
+        return f"({_grouped(self.over)}//{_grouped(self.under)})"
 
 
 Factor: TypeAlias = str | Quotient
@@ -164,6 +164,11 @@ class Expression:
         return text
 
 
+def _grouped(expression: Expression) -> str:
+    text = str(expression)
+    return f"({text})" if len(expression.terms) > 1 or "*" in text or text.startswith("-") else text
+
+
 @dataclass(frozen=True, slots=True)
 class Dim:
     """One axis of a declared shape.
@@ -219,11 +224,11 @@ def _parse_dim(part: str) -> Dim:
         return Dim(part, "any")
     if _NAME.match(part):
         return Dim(part, "name", name=part)
-    if part.isdigit():
+    if part.isdecimal():
         return Dim(part, "fixed", size=int(part))
     if "=" in part:
         label, _, size = part.partition("=")
-        if not size.isdigit():
+        if not size.isdecimal():
             raise ShapeSyntaxError(f"{part!r}: a label takes a number, as in '{label or 'channels'}=4'")
         return Dim(part, "fixed", name=_checked_name(label, part), size=int(size))
     expression = _Parser(part).parse()
@@ -295,10 +300,10 @@ class _Parser:
                 raise ShapeSyntaxError(f"{self._text!r}: a closing ')' is missing")
             return inner
         token = self._peek()
-        if token is None or not (token.isdigit() or _NAME.match(token)):
+        if token is None or not (token.isdecimal() or _NAME.match(token)):
             raise self._unexpected()
         self._next += 1
-        return Expression.constant(int(token)) if token.isdigit() else Expression.name(token)
+        return Expression.constant(int(token)) if token.isdecimal() else Expression.name(token)
 
     def _unexpected(self) -> ShapeSyntaxError:
         token = self._peek()

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, TypeAlias, get_args
 
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.errors import DeclarationError
+from batchpact.schemas.plan import binds_dim
 from batchpact.schemas.record import Layout, RowsSpec, SchemaSpec, StageSpec
 from batchpact.schemas.shapes import Dim, parse_dims
 from batchpact.schemas.text import quoted
@@ -143,8 +144,11 @@ def _wrong_facts(cls: type[StageSchema]) -> list[tuple[str, str]]:
     elif isinstance(rows, tuple):
         problems.append(("rows", f"a tuple where one value belongs, {rows!r}: a trailing comma?"))
     elif isinstance(rows, Repeat):
-        if isinstance(rows.times, bool) or (isinstance(rows.times, int) and rows.times < 1):
-            problems.append(("rows", f"Repeat({rows.times!r}) gives no rows; times is 1 or more"))
+        times: object = rows.times
+        if isinstance(times, bool) or not isinstance(times, (int, str)):
+            problems.append(("rows", f"Repeat({times!r}): times is a number of rows or a path into the configuration"))
+        elif isinstance(times, int) and times < 1:
+            problems.append(("rows", f"Repeat({times!r}) gives no rows; times is 1 or more"))
     elif rows not in _ROWS:
         problems.append(("rows", f"{rows!r} is not known; {quoted(_ROWS)} and Repeat(n) are"))
     drops: object = cls.drops
@@ -192,11 +196,11 @@ def _unbound_dims(reads: SchemaSpec, writes: SchemaSpec) -> list[tuple[str, str]
     bound: set[str] = set()
     used: list[tuple[str, Dim]] = []
     for field in (*reads.fields, *writes.fields):
+        if binds_dim(field):
+            bound.add(field.key)
         for place in field.places:
-            if place.type == "int":
-                bound.add(field.key)
             for dim in parse_dims(place.dims or ""):
-                if dim.name is not None:
+                if dim.kind == "name" and dim.name is not None:
                     bound.add(dim.name)
                 elif dim.expression is not None:
                     used.append((field.name, dim))

@@ -56,7 +56,7 @@ def _field(
     bounded = _bounded(live, spec.rules)
     if isinstance(value, np.ndarray) and placement == "non_tensor":
         if value.dtype == object:
-            yield from _cells(spec, bounded, value, sample)
+            yield from _cells(spec, live, bounded, value, sample)
         else:
             yield from _numeric_column(spec, live, value, sample)
         return
@@ -119,7 +119,8 @@ def _extreme(kind: str, bad: Tensor) -> str:
         nan = int(torch.isnan(bad).sum())
         return f"{nan} NaN, {bad.numel() - nan} infinite"
     worst = bad.max() if kind in ("le", "lt", "binary") else bad.min()
-    return f"the extreme is {worst.item():.6g}"
+    value = worst.item()
+    return f"the extreme is {value:.6g}" if isinstance(value, float) else f"the extreme is {value}"
 
 
 def _listed_rows(rows: list[int]) -> str:
@@ -128,13 +129,14 @@ def _listed_rows(rows: list[int]) -> str:
     return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more}"
 
 
-def _cells(spec: FieldSpec, live: object, column: Column, sample: int | None) -> Iterator[Violation]:
-    wrong = [(row, text) for row in _rows(len(column), sample) if (text := mismatch(live, column[row])) is not None]
+def _cells(spec: FieldSpec, live: object, bounded: object, column: Column, sample: int | None) -> Iterator[Violation]:
+    wrong = [(row, text) for row in _rows(len(column), sample) if (text := mismatch(bounded, column[row])) is not None]
     if wrong:
         first, text = wrong[0]
+        code = "BP006" if mismatch(live, column[first]) else "BP021"
         kind = type(column[first]).__name__
         where = _listed_rows([row for row, _ in wrong])
-        yield _violation("BP006", spec, f"{where}: {kind}, {text}", _expected(spec, "non_tensor"))
+        yield _violation(code, spec, f"{where}: {kind}, {text}", _expected(spec, "non_tensor"))
 
 
 def _numeric_column(spec: FieldSpec, live: object, column: Column, sample: int | None) -> Iterator[Violation]:

@@ -28,7 +28,7 @@ def carrier_for(kind: type) -> Carrier | None:
     if issubclass(kind, TensorDictBase):
         return _TENSOR_DICT
     if dataclasses.is_dataclass(kind) and {field.name for field in dataclasses.fields(kind)} >= _STORES:
-        return _VERL
+        return _VERL if hasattr(kind, "__len__") else None  # a DataProtoItem has the stores, and no rows
     return None
 
 

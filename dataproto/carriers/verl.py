@@ -53,8 +53,10 @@ class VerlCarrier(Forgetful):
             for key in drops:
                 if held is not None and key in held.keys():  # noqa: SIM118  # a TensorDict has no other membership test
                     held.pop(key)
-        if fields.tensors and batch.batch is None:
-            batch.batch = store(fields.tensors, (len(batch),))  # type: ignore[arg-type]
+        if fields.tensors and (batch.batch is None or not len(batch.batch.keys())):
+            rows = next(iter(fields.tensors.values())).size(0)  # type: ignore[attr-defined]
+            device = None if batch.batch is None else batch.batch.device
+            batch.batch = store(fields.tensors, (rows,), device)  # type: ignore[arg-type]
         elif batch.batch is not None:
             for key, value in fields.tensors.items():
                 batch.batch[key] = value
