@@ -73,7 +73,7 @@ class Arguments:
             elif position is not None and position < len(args):
                 value = args[position]
             else:
-                value = self._open(spec, defaults)
+                value = self._open(spec, defaults, source.args.get(spec.key, ABSENT))
                 if value is ABSENT:
                     continue
                 if taken:
@@ -86,14 +86,14 @@ class Arguments:
                 value = self._open(spec, defaults)
                 if value is not ABSENT and value is not None:
                     filled.meta[spec.key] = value
-            elif spec.source is not None:
+            elif spec.source is not None and held[0] == "meta":
                 configured = config_value(spec.source)
                 if configured is not ABSENT and not equal(configured, held[1]):
                     filled.violations.append(
                         Violation(
                             code="BP053",
                             field=spec.key,
-                            placement=held[0],
+                            placement="meta",
                             actual=f"the batch has {describe(held[1])}",
                             expected=f"the configuration has {configured!r} at {spec.source}",
                         )
@@ -101,7 +101,10 @@ class Arguments:
         return filled
 
     @staticmethod
-    def _open(spec: FieldSpec, defaults: Mapping[str, object]) -> object:
-        """A value that the call does not bring: from the configuration, else the default."""
+    def _open(spec: FieldSpec, defaults: Mapping[str, object], held: object = ABSENT) -> object:
+        """A value that the call does not bring: what a Reads was made with, from the configuration, or the default."""
+        default = defaults.get(spec.name, ABSENT)
+        if held is not ABSENT and not equal(held, default):
+            return held
         value = ABSENT if spec.source is None else config_value(spec.source)
-        return defaults.get(spec.name, ABSENT) if value is ABSENT else value
+        return default if value is ABSENT else value

@@ -104,8 +104,6 @@ class Boundary:
         carrier = None if isinstance(batch, BatchSchema) else carrier_of(batch)
         source = instance_stores(batch) if carrier is None else carrier.stores(batch)
         filled = Filled() if self.arguments.needless else self.arguments.fill(source, args, kwargs)
-        if carrier is None and source.args:
-            filled.args = {**source.args, **filled.args}
         passage = Passage(batch, carrier, source, batch, rows_of(source), filled, settings, level, started)
         if level != "off":
             self._check_reads(passage)

@@ -213,12 +213,13 @@ def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any
 
 
 def _find_batch(boundary: Boundary, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int | str:
-    """Where the batch is: the first argument that is a carrier, or an instance of the Reads."""
+    """Where the batch is: the first argument that is a carrier or, where the function takes one, a Reads."""
+    reads = boundary.reads if boundary.typed else ()
     for at, value in enumerate(args):
-        if type(value) is DataProto or type(value) is boundary.reads or carrier_of(value) is not None:
+        if type(value) is DataProto or isinstance(value, reads) or carrier_of(value) is not None:
             return at
     for name, value in kwargs.items():
-        if isinstance(value, boundary.reads) or carrier_of(value) is not None:
+        if isinstance(value, reads) or carrier_of(value) is not None:
             return name
     shown = ", ".join(describe(value) for value in (*args, *kwargs.values())) or "nothing"
     expected = "a stage takes a DataProto, a TensorDict, verl's DataProto" + (

@@ -12,6 +12,7 @@ import torch
 from batchpact.contracts.configuration import config_value
 from batchpact.dataproto.rows import Index
 from batchpact.schemas.record import RowsSpec
+from batchpact.schemas.text import count
 from batchpact.schemas.violations import Violation
 
 R = TypeVar("R")
@@ -55,15 +56,13 @@ def check_origin(spec: RowsSpec, origin: Index | None, length: int, result_rows:
     if spec.kind == "same":
         if origin is None or (len(origin) == length and np.array_equal(origin, np.arange(length))):
             return None
-        moved = (
-            "other rows"
-            if len(origin) != length
-            else f"row {int(np.flatnonzero(origin != np.arange(length))[0])} is another"
-        )
-        return _origin(
-            f"the result has {moved} than the input", "declared rows = 'same'", "declare 'permute' or 'select'"
-        )
-    declared = f"declared rows = '{spec}'"
+        if len(origin) != length:
+            moved = _lengths(origin, length)
+        else:
+            row = int(np.flatnonzero(origin != np.arange(length))[0])
+            moved = f"row {row} of the result is row {origin[row]} of the input"
+        return _origin(moved, "declared rows = 'same'", "declare what the stage does: 'permute', 'select', Repeat(n)")
+    declared = f"declared rows = {f'Repeat({spec.times!r})' if spec.kind == 'repeat' else repr(spec.kind)}"
     if origin is None:
         return _origin("nothing says which input rows the result has", declared, _STATE)
     if result_rows is not None and len(origin) != result_rows:
@@ -74,19 +73,21 @@ def check_origin(spec: RowsSpec, origin: Index | None, length: int, result_rows:
     times = np.bincount(origin, minlength=length)
     if spec.kind == "permute" and (len(origin) != length or times.max(initial=0) > 1):
         lost = np.flatnonzero(times == 0)
-        return _origin(
-            f"{len(lost)} input rows are missing in the result, the first is row {lost[0] if len(lost) else 0}",
-            declared,
-            "",
-        )
+        if not len(lost):
+            return _origin(_lengths(origin, length), declared, "")
+        return _origin(f"the result lacks {count(len(lost), 'row')} of the input, first row {lost[0]}", declared, "")
     if spec.kind == "repeat" and length:
         expected = spec.times if isinstance(spec.times, int) else config_value(str(spec.times))
         wanted = expected if isinstance(expected, int) else int(times[0])
         uneven = np.flatnonzero(times != wanted)
         if len(uneven):
             row = int(uneven[0])
-            return _origin(f"input row {row} is there {times[row]} times, not {wanted} times", declared, "")
+            return _origin(f"row {row} of the input is there {times[row]} times, not {wanted} times", declared, "")
     return None
+
+
+def _lengths(origin: Index, length: int) -> str:
+    return f"the result has {count(len(origin), 'row')} and the input has {length}"
 
 
 def _origin(actual: str, expected: str, hint: str) -> Violation:

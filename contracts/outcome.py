@@ -27,7 +27,7 @@ def outcome(
         return result
     writers = {key: spec.name for store in fields[:3] for key in store}
     if spec.rows.kind == "new":
-        return _made(carrier, batch, fields, rows_of(fields), writers, _NONE)
+        return _made(carrier, batch, fields, writers, _NONE)
     if spec.rows.kind != "same" and origin is not None:
         whole = carrier.take(batch, Rows(index=origin))
         return _updated(carrier, whole, spec, passage.source, fields, writers)
@@ -36,18 +36,11 @@ def outcome(
     if carrier is OURS and _is_what_was_written(result, batch, fields):
         carrier.mark(result, writers=writers, rewrites=rewrites)
         return result
-    return _made(carrier, batch, fields, passage.rows, writers, rewrites)
+    return _made(carrier, batch, fields, writers, rewrites)
 
 
-def _made(
-    carrier: Carrier,
-    like: Any,
-    fields: Stores,
-    rows: int | None,
-    writers: Mapping[str, str],
-    rewrites: frozenset[str],
-) -> Any:
-    made = carrier.make(like, fields, rows)
+def _made(carrier: Carrier, like: Any, fields: Stores, writers: Mapping[str, str], rewrites: frozenset[str]) -> Any:
+    made = carrier.make(like, fields, rows_of(fields))
     carrier.mark(made, writers=writers, rewrites=rewrites)
     return made
 

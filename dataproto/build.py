@@ -77,7 +77,7 @@ def sort_fields(
             columns[key] = value
         else:
             expected = "a tensor, a numpy column, or a field that the schema places"
-            hint = "a column is made by column(values); one value for the batch goes into meta_info"
+            hint = "torch.tensor(x) makes a tensor, column(x) a column; one value for the batch goes into meta_info"
             raise refuse("from_single_dict", "BP045", key, describe(value), expected, hint)
     return tensors, columns, meta
 

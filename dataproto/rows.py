@@ -70,7 +70,7 @@ def plan_rows(operation: str, item: object, length: int) -> Rows:
     if isinstance(item, slice):
         if item.step is None or item.step > 0:
             return Rows(span=item, length=length)
-        return Rows(index=np.arange(length, dtype=np.int64)[item])
+        return Rows(index=np.arange(*item.indices(length), dtype=np.int64))
     if isinstance(item, torch.Tensor):
         found = item.detach().cpu().numpy()
     elif isinstance(item, np.ndarray):

@@ -6,9 +6,10 @@ import sys
 import types
 from collections.abc import Mapping
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, get_origin
 
-from pydantic import BaseModel, ConfigDict, PydanticUserError
+from pydantic import BaseModel, ConfigDict, Field, PydanticUserError
+from typing_extensions import dataclass_transform
 
 from batchpact.schemas.compiled import Compiled, compile_schema
 from batchpact.schemas.describe import describe
@@ -25,6 +26,7 @@ WITHHELD = "__batchpact_withheld__"
 """Where an instance that a stage was handed keeps the names that were not handed out."""
 
 
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
 class _SchemaMeta(ModelMetaclass):
     """Looks at the names before pydantic does: it drops some of them and only warns about others."""
 
@@ -34,17 +36,17 @@ class _SchemaMeta(ModelMetaclass):
         parents = [base for base in bases if isinstance(base, _SchemaMeta)]
         if parents:
             _refuse_names(name, parents[0], namespace)
-        # Left alone, pydantic would take this function for the one around the class statement.
-        namespace["__pydantic_parent_namespace__"] = _enclosing_names(namespace)
-        kwargs["__pydantic_reset_parent_namespace__"] = False
+            # Left alone, pydantic would take this function for the one around the class statement.
+            namespace["__pydantic_parent_namespace__"] = _enclosing_names(namespace)
+            kwargs["__pydantic_reset_parent_namespace__"] = False
         try:
-            cls = super().__new__(mcs, name, bases, namespace, **kwargs)
+            cls: Any = super().__new__(mcs, name, bases, namespace, **kwargs)
         except DeclarationError:
             raise
-        except (PydanticUserError, TypeError, ValueError) as error:
+        except (PydanticUserError, SyntaxError, TypeError, ValueError) as error:
             raise _wrong(namespace.get("__qualname__", name), [(name, str(error).partition("\n")[0], "")]) from error
         cls.__pydantic_parent_namespace__ = None  # or the names would live as long as the class
-        return cls
+        return cls  # type: ignore[no-any-return]
 
 
 class BatchSchema(BaseModel, metaclass=_SchemaMeta):
@@ -62,9 +64,6 @@ class BatchSchema(BaseModel, metaclass=_SchemaMeta):
 
     __batchpact__: ClassVar[Compiled]
 
-    def __init__(self, /, **values: Any) -> None:
-        fill(self, {**type(self).__batchpact__.new_defaults(), **values})
-
     @classmethod
     def __pydantic_init_subclass__(cls, **kwargs: Any) -> None:
         super().__pydantic_init_subclass__(**kwargs)
@@ -75,7 +74,10 @@ class BatchSchema(BaseModel, metaclass=_SchemaMeta):
             raise _wrong(cls.__qualname__, [(name, text, "") for name, text in compiled])
         cls.__batchpact__ = compiled
 
-    if not TYPE_CHECKING:  # a checker must still refuse the attribute
+    if not TYPE_CHECKING:  # checkers see the constructor of the fields, and refuse attributes that are none
+
+        def __init__(self, /, **values: Any) -> None:
+            fill(self, {**type(self).__batchpact__.new_defaults(), **values})
 
         def __getattr__(self, name: str) -> object:
             withheld = self.__dict__.get(WITHHELD)
@@ -129,7 +131,7 @@ def _refuse_names(name: str, parent: type, namespace: Mapping[str, Any]) -> None
 
 def _is_type_like(value: object) -> bool:
     is_schema_code = isinstance(value, (types.FunctionType, classmethod, staticmethod, property))
-    return not is_schema_code and (isinstance(value, type) or hasattr(value, "__metadata__"))
+    return not is_schema_code and (isinstance(value, type) or get_origin(value) is not None)
 
 
 def _wrong(qualname: str, problems: list[tuple[str, str, str]]) -> DeclarationError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,8 +13,6 @@ from batchpact.schemas.shapes import parse_dims
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
-
-_IMMUTABLE = (type(None), bool, int, float, str, bytes, tuple, frozenset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,15 +72,9 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
         spec=spec,
         plan=Plan(spec, {field.spec.key: field.types for field in declared}),
         names=frozenset(field.spec.name for field in declared),
-        defaults={field.spec.name: field.default for field in optional if isinstance(field.default, _IMMUTABLE)},
-        factories={
-            field.spec.name: _copier(field.default) for field in optional if not isinstance(field.default, _IMMUTABLE)
-        },
+        defaults={field.spec.name: field.default for field in optional if field.make is None},
+        factories={field.spec.name: field.make for field in optional if field.make is not None},
     )
-
-
-def _copier(value: object) -> Callable[[], object]:
-    return lambda: deepcopy(value)
 
 
 def _own_doc(cls: type) -> str:

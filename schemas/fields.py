@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 from annotated_types import BaseMetadata, Ge, Gt, Le, Lt
-from pydantic import JsonValue, TypeAdapter, ValidationError
+from pydantic import JsonValue, Strict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
@@ -14,17 +15,22 @@ from batchpact.schemas.annotations import Reading, read_annotation
 from batchpact.schemas.markers import Binary, Finite, From, Name, PlacementName
 from batchpact.schemas.record import FieldSpec, RuleSpec
 
+_IMMUTABLE = (type(None), bool, int, float, str, bytes, tuple, frozenset)
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
 _ORDERED: tuple[tuple[type[BaseMetadata], str], ...] = ((Ge, "ge"), (Gt, "gt"), (Le, "le"), (Lt, "lt"))
 
 
 @dataclass(frozen=True, slots=True)
 class Declared:
-    """A field with what only the running program knows of it: its Python types and its default value."""
+    """A field with what only the running program knows of it: its Python types and its default value.
+
+    `make` gives the default anew where one object cannot serve every instance.
+    """
 
     spec: FieldSpec
     types: dict[PlacementName, object]
     default: object = None
+    make: Callable[[], object] | None = None
 
 
 def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
@@ -32,10 +38,16 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
     reading = read_annotation(info.annotation, [*info.metadata, *_alias_of(info)])
     problems = list(reading.problems)
     required = info.is_required()
-    default = None if required else info.get_default(call_default_factory=True, validated_data={})
+    make = partial(info.get_default, call_default_factory=True, validated_data={})
+    default = None if required else make()
     if not reading.places:
         return None, problems or ["it has no placement beside None"]
     problems += _default_problems(reading, required, default)
+    problems += [
+        f"{bound!r} would not be checked; the bounds are ge, gt, le and lt"
+        for bound in reading.bounds
+        if not isinstance(bound, (Ge, Gt, Le, Lt, Strict))
+    ]
     source = reading.marker(From)
     if source is not None and not any(place.placement in ("arg", "meta") for place in reading.places):
         problems.append("From(...) fills arguments and meta fields; rows do not come from the configuration")
@@ -51,7 +63,8 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
         rules=tuple(_rules(reading)),
         source=None if source is None else source.path,
     )
-    return Declared(spec, reading.types, default), problems
+    fixed = isinstance(default, _IMMUTABLE) and info.default_factory is None
+    return Declared(spec, reading.types, default, None if fixed else make), problems
 
 
 def _alias_of(info: FieldInfo) -> Iterable[FieldInfo]:

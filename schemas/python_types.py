@@ -6,7 +6,7 @@ import types
 from functools import lru_cache
 from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, PydanticUserError, TypeAdapter, ValidationError
+from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from typing_extensions import TypeAliasType, is_typeddict
 
 
@@ -70,12 +70,14 @@ def _adapter(live: object) -> TypeAdapter[Any] | None:
 
 
 def _new_adapter(live: object) -> TypeAdapter[Any] | None:
-    if isinstance(live, type) and (issubclass(live, BaseModel) or is_typeddict(live)):
-        return TypeAdapter[Any](live)
     try:
         return TypeAdapter[Any](live, config=ConfigDict(arbitrary_types_allowed=True))  # type: ignore[arg-type]
     except PydanticUserError:  # a type that brings a configuration of its own, such as a dataclass
+        pass
+    try:
         return TypeAdapter[Any](live)  # type: ignore[arg-type]
+    except PydanticUserError:  # typing.TypedDict before Python 3.12
+        return None
 
 
 _cached_adapter = lru_cache(maxsize=1024)(_new_adapter)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+_ANY = re.compile(r"_[A-Za-z0-9_]*\Z")
 _TOKEN = re.compile(r"\s*(\d+|[A-Za-z_][A-Za-z0-9_]*|//|[-+*()])")
 _JAXTYPING_ONLY = {
     "#": "'#' allows broadcasting; a contract wants the exact size",
@@ -220,7 +221,7 @@ def _parse_dim(part: str) -> Dim:
         if name == "_" or not name:
             raise ShapeSyntaxError(f"{part!r}: write '...' for any number of unnamed axes")
         return Dim(part, "many", name=_checked_name(name, part))
-    if part.startswith("_"):
+    if _ANY.match(part):
         return Dim(part, "any")
     if _NAME.match(part):
         return Dim(part, "name", name=part)

@@ -5,12 +5,15 @@ These read what they check, so on a device they synchronise; they run at level `
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Annotated
 
 import numpy as np
 import torch
 from annotated_types import Ge, Gt, Le, Lt
+from pydantic import AfterValidator
+from pydantic_core import PydanticCustomError
 from torch import Tensor
 
 from batchpact.schemas.axes import is_jagged, offsets_of, ragged_axis
@@ -58,7 +61,7 @@ def _field(
         if value.dtype == object:
             yield from _cells(spec, live, bounded, value, sample)
         else:
-            yield from _numeric_column(spec, live, value, sample)
+            yield from _numeric_column(spec, live, bounded, value, sample)
         return
     wrong = mismatch(bounded, value)
     if wrong is not None:
@@ -66,11 +69,27 @@ def _field(
 
 
 def _bounded(live: object, rules: tuple[RuleSpec, ...]) -> object:
-    """The type with the field's bounds, for pydantic."""
+    """The type with the field's rules, for pydantic."""
     for rule in rules:
-        if rule.kind in _BOUNDS:
-            live = Annotated[live, _BOUNDS[rule.kind](rule.value)]
+        bound = _BOUNDS.get(rule.kind)
+        live = Annotated[live, AfterValidator(_ALONE[rule.kind]) if bound is None else bound(rule.value)]
     return live
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float) and not math.isfinite(value):
+        raise PydanticCustomError("finite", "Input should be a finite number")
+    return value
+
+
+def _binary(value: object) -> object:
+    if value not in (0, 1):
+        raise PydanticCustomError("binary", "Input should be 0 or 1")
+    return value
+
+
+_ALONE = {"finite": _finite, "binary": _binary}
+"""The rules of a tensor, for a value that stands alone."""
 
 
 def _tensor_rule(spec: FieldSpec, rule: RuleSpec, value: Tensor, sample: int | None) -> Iterator[Violation]:
@@ -139,9 +158,13 @@ def _cells(spec: FieldSpec, live: object, bounded: object, column: Column, sampl
         yield _violation(code, spec, f"{where}: {kind}, {text}", _expected(spec, "non_tensor"))
 
 
-def _numeric_column(spec: FieldSpec, live: object, column: Column, sample: int | None) -> Iterator[Violation]:
+def _numeric_column(
+    spec: FieldSpec, live: object, bounded: object, column: Column, sample: int | None
+) -> Iterator[Violation]:
     kinds = _KINDS.get(live) if isinstance(live, type) else None
-    if kinds is not None and column.dtype.kind not in kinds:
+    if kinds is None:
+        yield from _cells(spec, live, bounded, column.astype(object), sample)
+    elif column.dtype.kind not in kinds:
         yield _violation("BP006", spec, f"a column of {column.dtype.name}", _expected(spec, "non_tensor"))
     elif column.dtype.kind in "biuf":
         for rule in spec.rules:

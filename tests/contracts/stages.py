@@ -70,7 +70,7 @@ def scored(container: Container = ours) -> Any:
     return container(
         {"rewards": rewards(), "response_mask": torch.ones(ROWS, RESPONSE, dtype=torch.int64), "values": -rewards()},
         {"uid": ["a", "a", "b", "b"], "data_source": ["math", "math", "code", "code"]},
-        {"gamma": 0.5, "validate": False},
+        {"gamma": 0.5, "global_steps": 7},
     )
 
 

@@ -18,7 +18,7 @@ from grpo_arithmetic.model import CausalTransformer
 from grpo_arithmetic.problems import encode_prompts, split_problems
 from grpo_arithmetic.settings import Settings
 from grpo_arithmetic.stages.advantage import apply_kl_penalty, group_advantages
-from grpo_arithmetic.stages.evaluate import greedy_accuracy
+from grpo_arithmetic.stages.evaluate import held_out_accuracy
 from grpo_arithmetic.stages.reward import score
 from grpo_arithmetic.warmup import warm_up
 
@@ -37,14 +37,19 @@ def main(settings: Settings) -> None:
         settings.heads,
     )
 
-    def accuracy() -> float:
-        return greedy_accuracy(
-            model, held_out, prompt_length=settings.prompt_length, response_length=settings.response_length
+    def accuracy(temperature: float = 0.0) -> float:
+        return held_out_accuracy(
+            model,
+            held_out,
+            prompt_length=settings.prompt_length,
+            response_length=settings.response_length,
+            temperature=temperature,
+            generator=torch.Generator().manual_seed(settings.seed),
         )
 
     losses = warm_up(model, training, settings)
     warm = time.perf_counter() - start
-    before = accuracy()
+    before, sampled_before = accuracy(), accuracy(1.0)
     print(f"warm-up {warm:.1f}s loss {losses[-1]:.3f} held-out {before:.3f}", flush=True)
 
     actor, reference = Actor(model, settings), Reference(model, settings)
@@ -98,7 +103,10 @@ def main(settings: Settings) -> None:
     total = time.perf_counter() - start
     laps = " ".join(f"{name} {1000 * t / settings.grpo_steps:.1f}" for name, t in spent.items())
     print(f"grpo {grpo:.1f}s, per step {1000 * grpo / settings.grpo_steps:.0f}ms: {laps}")
-    print(f"seed {settings.seed} RESULT before {before:.3f} after {accuracy():.3f} total {total:.1f}s", flush=True)
+    print(
+        f"seed {settings.seed} RESULT greedy {before:.3f} -> {accuracy():.3f}, "
+        f"sampled {sampled_before:.3f} -> {accuracy(1.0):.3f}, total {total:.1f}s"
+    )
 
 
 if __name__ == "__main__":

@@ -1,0 +1,89 @@
+"""Programs that both type checkers accept. Read by tests/test_typing.py; never run."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+from jaxtyping import Float32
+from tensordict import TensorDict
+from torch import Tensor
+from typing_extensions import assert_type
+
+from batchpact.contracts import Pipeline, contract_of, stage
+from batchpact.dataproto import DataProto
+from batchpact.schemas import Arg, BatchSchema, Finite, Meta, NonTensor, StageSchema
+
+Rewards = Annotated[Float32[Tensor, "batch response"], Finite()]
+
+
+class Whiten(StageSchema):
+    """Shift and scale rewards."""
+
+    class Reads(BatchSchema):
+        rewards: Rewards
+        baseline: Rewards | None = None
+        uid: NonTensor[str]
+        temperature: Meta[float] | Float32[Tensor, "batch"]
+        scale: Arg[float] = 1.0
+
+    class Writes(BatchSchema):
+        whitened: Rewards
+
+
+@stage
+def whiten(batch: Whiten.Reads) -> Whiten.Writes:
+    assert_type(batch.rewards, Tensor)
+    assert_type(batch.scale, float)
+    first: str = batch.uid[0]
+    shifted = batch.rewards if batch.baseline is None else batch.rewards - batch.baseline
+    return Whiten.Writes(whitened=shifted * batch.scale + len(first))
+
+
+@stage(level="values")
+def whiten_with_level(batch: Whiten.Reads, *, scale: float) -> Whiten.Writes:
+    return Whiten.Writes(whitened=batch.rewards * scale)
+
+
+@stage(Whiten)
+def whiten_carriers(data: DataProto) -> DataProto:
+    return DataProto.from_dict({"whitened": data.batch["rewards"]}) if data.batch is not None else data
+
+
+class Worker:
+    @stage
+    def whiten(self, batch: Whiten.Reads) -> Whiten.Writes:
+        return Whiten.Writes(whitened=batch.rewards)
+
+    @stage
+    async def whiten_later(self, batch: Whiten.Reads) -> Whiten.Writes:
+        return Whiten.Writes(whitened=batch.rewards)
+
+
+@stage
+async def whiten_later(batch: Whiten.Reads) -> Whiten.Writes:
+    return Whiten.Writes(whitened=batch.rewards)
+
+
+def calls(data: DataProto, td: TensorDict, reads: Whiten.Reads, worker: Worker) -> None:
+    assert_type(whiten(data), DataProto)
+    assert_type(whiten(data, scale=2.0), DataProto)
+    assert_type(whiten(td), TensorDict)
+    assert_type(whiten(reads), Whiten.Writes)
+    assert_type(whiten_with_level(data, scale=2.0), DataProto)
+    assert_type(whiten_carriers(data), DataProto)
+    assert_type(worker.whiten(data), DataProto)
+    assert_type(worker.whiten(reads), Whiten.Writes)
+    assert_type(data.union(whiten(data)), DataProto)
+
+
+async def async_calls(data: DataProto, reads: Whiten.Reads, worker: Worker) -> None:
+    assert_type(await whiten_later(data), DataProto)
+    assert_type(await whiten_later(reads), Whiten.Writes)
+    assert_type(await worker.whiten_later(reads), Whiten.Writes)
+
+
+def building(rewards: Tensor, uid: np.ndarray, worker: Worker) -> Pipeline:
+    Whiten.Reads(rewards=rewards, uid=uid, temperature=1.0)
+    assert contract_of(whiten) is not None
+    return Pipeline("p", inputs=Whiten.Reads, stages=[whiten, worker.whiten, whiten_carriers, Whiten])

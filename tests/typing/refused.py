@@ -1,0 +1,59 @@
+"""Mistakes that both type checkers refuse, in the lines that end in `# refused`. Read by tests/test_typing.py."""
+
+from __future__ import annotations
+
+from jaxtyping import Float32
+from torch import Tensor
+
+from batchpact.contracts import Pipeline, stage
+from batchpact.dataproto import DataProto
+from batchpact.schemas import Arg, BatchSchema, Meta, StageSchema
+
+
+class Whiten(StageSchema):
+    """Shift and scale rewards."""
+
+    class Reads(BatchSchema):
+        rewards: Float32[Tensor, "batch response"]
+        temperature: Meta[float]
+        scale: Arg[float] = 1.0
+
+    class Writes(BatchSchema):
+        whitened: Float32[Tensor, "batch response"]
+
+
+@stage
+def reads_undeclared(batch: Whiten.Reads) -> Whiten.Writes:
+    return Whiten.Writes(whitened=batch.values)  # refused
+
+
+@stage
+def misspells(batch: Whiten.Reads) -> Whiten.Writes:
+    return Whiten.Writes(whitened=batch.reward)  # refused
+
+
+@stage
+def writes_undeclared(batch: Whiten.Reads) -> Whiten.Writes:
+    return Whiten.Writes(whitened=batch.rewards, advantages=batch.rewards)  # refused
+
+
+@stage
+def writes_nothing(batch: Whiten.Reads) -> Whiten.Writes:
+    return Whiten.Writes()  # refused
+
+
+@stage
+def writes_a_float(batch: Whiten.Reads) -> Whiten.Writes:
+    return Whiten.Writes(whitened=batch.temperature)  # refused
+
+
+@stage
+def healthy(batch: Whiten.Reads) -> Whiten.Writes:
+    return Whiten.Writes(whitened=batch.rewards)
+
+
+def calls(data: DataProto) -> None:
+    healthy(3)  # refused
+    result: int = healthy(data)  # refused
+    Pipeline("p", inputs=Whiten, stages=[healthy])  # refused
+    print(result)
