@@ -74,6 +74,7 @@ class Boundary:
         read_keys = [field.key for field in spec.reads.fields]
         write_keys = frozenset(field.key for field in spec.writes.fields)
         self._read_keys = frozenset(read_keys)
+        self._optional = [f.key for f in spec.reads.fields if f.source or not f.required or f.place("arg") is not None]
         self.rewrites = frozenset(read_keys) & write_keys
         self._kept = tuple(key for key in _keys(spec.reads, "tensor") if key not in write_keys)
         self._effects = effects.Effects(spec.reads, spec.writes)
@@ -126,7 +127,13 @@ class Boundary:
         passage.sizes = sizes
         passage.versions = effects.versions(source.tensors, self._kept)
         if passage.carrier is not None:
-            passage.carrier.note_reader(passage.batch, self.name, self._read_keys)
+            passage.carrier.note_reader(passage.batch, self.name, self._keys_read(source))
+
+    def _keys_read(self, source: Stores) -> frozenset[str]:
+        """The declared fields that the batch holds; looked up only where some may be absent."""
+        if not self._optional:
+            return self._read_keys
+        return self._read_keys - {key for key in self._optional if source.find(key) is None}
 
     @staticmethod
     def _given(passage: Passage) -> dict[str, object]:
@@ -168,6 +175,11 @@ class Boundary:
         if isinstance(result, tuple) and result and type(result) is tuple:
             return (self.leave(passage, result[0]), *result[1:])
         if result is None:
+            changed = self._effects.changed_in_place(passage.versions, passage.source)
+            if changed:
+                self._settle(passage, self._subject, "writes", changed, [])
+            if observed():
+                self._deliver(passage, Stores.empty(), 0.0)
             return None
         started = perf_counter()
         origin: Index | None = None
@@ -219,7 +231,7 @@ class Boundary:
         given.pop(axis, None)
         if not self._rows_differ and passage.rows is not None:
             given[axis] = passage.rows
-        _, wrong, dims = self._check(self._writes, found.fields, passage, given)
+        _, wrong, dims = self._check(self._writes, found.together(), passage, given)
         violations = [*wrong, *found.violations]
         if origin is not passage.origin or self._rows_differ:
             misplaced = check_origin(self.spec.rows, origin, passage.rows or 0, result_rows)

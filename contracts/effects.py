@@ -18,10 +18,17 @@ Version: TypeAlias = "tuple[str, torch.Tensor, int]"
 
 
 class Written(NamedTuple):
-    """The fields that a stage wrote, and the ones that it should not have."""
+    """The fields that a stage wrote, the ones that it should not have, and what is wrong with these."""
 
     fields: Stores
+    unasked: Stores
     violations: list[Violation]
+
+    def together(self) -> Stores:
+        """Both kinds of fields: a misspelt name is the closest one to the name that is missing."""
+        if not self.violations:
+            return self.fields
+        return Stores(*({**own, **other} for own, other in zip(self.fields[:3], self.unasked[:3], strict=True)))
 
 
 def versions(tensors: Mapping[str, object], keys: Collection[str]) -> list[Version]:
@@ -85,7 +92,7 @@ class Effects:
             rows_differ: whether the result has other rows, so that fields that were read come back as other objects.
             whole: whether the stage was handed fields that it does not declare.
         """
-        fields = Stores({}, {}, {})
+        fields, unasked = Stores({}, {}, {}), Stores({}, {}, {})
         violations: list[Violation] = []
         for placement, store in result.by_placement():
             if not store:
@@ -104,8 +111,9 @@ class Effects:
                 elif self._open:
                     out[key] = value  # type: ignore[index]
                 else:
+                    unasked.store(placement)[key] = value  # type: ignore[index]
                     violations.append(_unasked(key, placement, value))
-        return Written(fields, violations)
+        return Written(fields, unasked, violations)
 
 
 def _passed_on(key: str, value: object, before: Mapping[str, object], given: Mapping[str, object]) -> bool:

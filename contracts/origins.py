@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ class FromRows(Generic[R]):
     origin: Index
 
 
-def from_rows(result: R, origin: Sequence[int] | np.ndarray | torch.Tensor) -> FromRows[R]:
+def from_rows(result: R, origin: Sequence[int] | np.ndarray | torch.Tensor) -> R:
     """Say which input row each row of a hand-made result comes from.
 
     A batch that was made by indexing, reordering or repeating the given `DataProto` knows its rows; a `Writes` and
@@ -37,9 +37,12 @@ def from_rows(result: R, origin: Sequence[int] | np.ndarray | torch.Tensor) -> F
     Args:
         result: the result of the stage.
         origin: for each row of the result, the number of the input row, `[rows of the result]`.
+
+    Returns:
+        The result with its origin, to be returned at once: type checkers see the result, the boundary takes it apart.
     """
     rows = origin.detach().cpu().numpy() if isinstance(origin, torch.Tensor) else np.asarray(origin)
-    return FromRows(result, rows.astype(np.int64).reshape(-1))
+    return cast(R, FromRows(result, rows.astype(np.int64).reshape(-1)))
 
 
 def check_origin(spec: RowsSpec, origin: Index | None, length: int, result_rows: int | None) -> Violation | None:

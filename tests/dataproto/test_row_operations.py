@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 import torch
-from batchpact.dataproto import DataProto, DataProtoItem, column
 from tensordict import TensorDict
 
+from batchpact.dataproto import DataProto, DataProtoItem, column
 from tests.dataproto.support import jagged, jagged_on_2, plain, refuses, small
 
 # --- one row ----------------------------------------------------------------------------------------------------------
@@ -146,20 +146,21 @@ def test_an_inner_tensordict_takes_its_rows_too() -> None:
 # --- what is derived --------------------------------------------------------------------------------------------------
 
 DERIVED: dict[str, Callable[[DataProto], DataProto]] = {
-    "chunk": lambda d: d.chunk(2)[0],
-    "uneven chunk": lambda d: d.chunk(3, uneven=True)[1],
-    "split": lambda d: d.split(3)[1],
-    "slice": lambda d: d[1:3],
+    "chunk": lambda d: d.chunk(1)[0],
+    "uneven chunk": lambda d: d.chunk(3, uneven=True)[0],
+    "split": lambda d: d.split(3)[0],
+    "slice": lambda d: d[:1],
     "slice()": lambda d: d.slice(0, 2),
     "the whole slice": lambda d: d[:],
-    "index": lambda d: d[[0, 1]],
-    "mask": lambda d: d[torch.tensor([True] * 4)],
+    "negative step": lambda d: d[::-1],
+    "index": lambda d: d[[0, 0]],
+    "mask": lambda d: d[torch.tensor([True] * len(d))],
     "select_idxs": lambda d: d.select_idxs([0]),
     "repeat": lambda d: d.repeat(2),
     "select": lambda d: d.select(),
     "pop": lambda d: d.pop(["ids"], ["uid"], ["stop"]),
     "concat": lambda d: DataProto.concat([d]),
-    "concat of parts": lambda d: DataProto.concat(d.chunk(2)),
+    "concat of parts": lambda d: DataProto.concat(d.chunk(2, uneven=True)),
     "union": lambda d: DataProto().union(d),
 }
 
@@ -190,13 +191,14 @@ def test_a_key_that_is_set_on_one_part_is_in_no_other() -> None:
 @pytest.mark.parametrize("rows", [1, 4])
 @pytest.mark.parametrize("derive", DERIVED.values(), ids=DERIVED.keys())
 def test_a_meta_list_as_long_as_the_batch_is_never_cut(derive: Callable[[DataProto], DataProto], rows: int) -> None:
-    data = small()[[0] * rows] if derive is not DERIVED["mask"] else small()
+    data = small()[:rows]
     data.meta_info["stop"] = ["x", "y", "z", "w"][:rows]
-    expected = list(data.meta_info["stop"])
-    if rows == 1 and derive in (DERIVED["index"], DERIVED["chunk"], DERIVED["split"], DERIVED["concat of parts"]):
-        derive = lambda d: d.chunk(1)[0]  # noqa: E731  # one row has no second one to take
+    data.meta_info["text"] = "xyzw"[:rows]
 
-    assert derive(data).meta_info["stop"] == expected
+    derived = derive(data)
+
+    assert derived.meta_info["stop"] == ["x", "y", "z", "w"][:rows]
+    assert derived.meta_info.get("text", "xyzw"[:rows]) == "xyzw"[:rows]
 
 
 @pytest.mark.parametrize("derive", DERIVED.values(), ids=DERIVED.keys())

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from batchpact.dataproto.rows import Rows, plan_rows, repeat_rows
 
+from batchpact.dataproto.rows import Rows, plan_rows, repeat_rows
 from tests.dataproto.support import refuses
 
 FIVE = 5

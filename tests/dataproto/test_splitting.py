@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+
 from batchpact.dataproto import DataProto
 from batchpact.dataproto.splitting import chunk_rows, split_rows
-
 from tests.dataproto.support import jagged, refuses, small
 
 
