@@ -35,13 +35,14 @@ def check(
     """
     from rich.console import Console
 
-    from batchpact.contracts.targets import load
     from batchpact.schemas.errors import ContractError, SettingError
 
-    console = Console(highlight=False, soft_wrap=True)
+    console = Console(highlight=False, soft_wrap=True, emoji=False)
     failed = False
     for target in targets:
         try:
+            from batchpact.contracts.targets import load  # here, as it may refuse a setting of the environment
+
             reports = [pipeline.check() for pipeline in load(target)]
         except SettingError as error:
             console.print(str(error), style="red", markup=False)

@@ -12,6 +12,7 @@ from torch.compiler import is_dynamo_compiling
 
 from batchpact.contracts import registry
 from batchpact.contracts.boundary import Boundary
+from batchpact.contracts.reporting import observed
 from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked, is_off
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.dataproto.container import DataProto
@@ -206,7 +207,7 @@ def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             if is_dynamo_compiling():
                 return function(*args, **kwargs)
-            return (unchecked if direct and is_off(level) else call)(args, kwargs)
+            return (unchecked if direct and is_off(level) and not observed() else call)(args, kwargs)
 
     wrapper.contract = boundary  # type: ignore[attr-defined]
     return wrapper

@@ -47,37 +47,38 @@ class Figures:
         return iter(self.stages.items())
 
     def table(self, title: str | None = None) -> Table:
-        """The figures as a table for the terminal."""
+        """The figures as a table for the terminal: times and bytes of one call on average."""
+        from rich.box import SIMPLE_HEAD
         from rich.table import Table
 
-        table = Table(title=title, title_justify="left")
-        table.add_column("stage")
-        columns = ("calls", "time", "in checks", "share", "fields in", "out", "bytes in", "out")
-        for column in columns:
-            table.add_column(column, justify="right")
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        table.add_column("stage", no_wrap=True)
+        for column in ("calls", "a call", "contract", "share", "fields", "bytes a call"):
+            table.add_column(column, justify="right", no_wrap=True)
         for name, stage in self:
             share = stage.seconds_checking / stage.seconds if stage.seconds else 0.0
+            read, written = stage.bytes_read // stage.calls, stage.bytes_written // stage.calls
             table.add_row(
                 name,
                 str(stage.calls),
-                _seconds(stage.seconds),
-                _seconds(stage.seconds_checking),
-                f"{share:.2%}",
-                str(stage.fields_read),
-                str(stage.fields_written),
-                _bytes(stage.bytes_read),
-                _bytes(stage.bytes_written),
+                _seconds(stage.seconds / stage.calls),
+                _seconds(stage.seconds_checking / stage.calls),
+                f"{share:.1%}",
+                f"{stage.fields_read} -> {stage.fields_written}",
+                f"{_bytes(read)} -> {_bytes(written)}",
             )
         return table
 
 
 def _seconds(value: float) -> str:
-    return f"{value:.2f} s" if value >= 1 else f"{value * 1e3:.2f} ms"
+    if value >= 1:
+        return f"{value:.2f} s"
+    return f"{value * 1e3:.1f} ms" if value >= 1e-3 else f"{value * 1e6:.0f} us"
 
 
-def _bytes(value: int) -> str:
+def _bytes(value: float) -> str:
     for unit in ("B", "kB", "MB"):
         if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000  # type: ignore[assignment]
+            return f"{value:.0f} {unit}"
+        value /= 1000
     return f"{value:.1f} GB"

@@ -86,7 +86,7 @@ class _Flow:
                         hint=self._who(field.key, at),
                     )
                 continue
-            if field.required and not held.field.required:
+            if field.required and field.source is None and not held.field.required:
                 self._add(
                     stage.name,
                     "BP001",
@@ -105,16 +105,17 @@ class _Flow:
         if key in self._lost:
             return f"it was there, and {self._lost[key]}"
         stages = self._pipeline.stages
-        later = [stage.name for stage in stages[at:] if stage.writes.field(key)] if at is not None else []
+        later = [stage.name for stage in stages[at + 1 :] if stage.writes.field(key)] if at is not None else []
         if later:
             return f"nothing before writes it; '{later[0]}' writes it, and comes later"
         inside = {stage.qualname for stage in stages}
         outside = [stage for stage in self._known if stage.writes.field(key) and stage.qualname not in inside]
         if outside:
             listed = join_names([f"'{stage.name}' ({stage.qualname})" for stage in outside], limit=3)
-            return f"nothing before writes it; {listed} would, and is not in the pipeline"
+            verb = "is" if len(outside) == 1 else "are"
+            return f"nothing before writes it; {listed} would, and {verb} not in the pipeline"
         match = closest(key, self._held)
-        near = "" if match is None else f"; closest name: '{match}', written by {_by(self._held[match].writer)}"
+        near = "" if match is None else f"; closest name: '{match}', {_origin(self._held[match].writer)}"
         return f"nothing before writes it, and no known stage does{near}"
 
     def _same_places(self, stage: StageSpec, field: FieldSpec, held: Held) -> bool:
@@ -122,33 +123,21 @@ class _Flow:
         for written in held.field.places:
             wanted = field.place(written.placement)
             if wanted is None:
-                self._add(
-                    stage.name,
-                    "BP003",
-                    field.key,
-                    placement=written.placement,
-                    actual=f"{_by(held.writer)} writes {type_and_shape(written)}",
-                    expected=placement_words(field),
-                )
+                by, expected = _has(held.writer, written), placement_words(field)
+                self._add(stage.name, "BP003", field.key, placement=written.placement, actual=by, expected=expected)
                 return False
             if written.placement == "tensor":
                 if not self._same_tensor(stage, field, wanted, written, held):
                     return False
             elif not _admits(wanted.type or "", written.type or ""):
-                self._add(
-                    stage.name,
-                    "BP006",
-                    field.key,
-                    placement=written.placement,
-                    actual=f"{_by(held.writer)} writes {type_and_shape(written)}",
-                    expected=type_and_shape(wanted),
-                )
+                by, expected = _has(held.writer, written), type_and_shape(wanted)
+                self._add(stage.name, "BP006", field.key, placement=written.placement, actual=by, expected=expected)
         return True
 
     def _same_tensor(
         self, stage: StageSpec, field: FieldSpec, wanted: PlaceSpec, written: PlaceSpec, held: Held
     ) -> bool:
-        by = f"{_by(held.writer)} writes {type_and_shape(written)}"
+        by = _has(held.writer, written)
         if wanted.dtypes and not set(written.dtypes) & set(wanted.dtypes) and written.dtypes:
             self._add(stage.name, "BP005", field.key, actual=by, expected=short_name(wanted.dtype or "any"))
         elif wanted.dtypes and not (written.dtypes and set(written.dtypes) <= set(wanted.dtypes)):
@@ -195,7 +184,7 @@ class _Flow:
             elif dim.kind == "fixed" and dim.size is not None:
                 constant = actual.evaluate({})
                 if constant is not None and constant != dim.size:
-                    self._differ(stage, field, held, f"{dim.text} is {constant} here")
+                    self._differ(stage, field, held, f"the axis {dim.text} has size {constant} here")
             elif dim.kind == "expression":
                 computed.append((field, dim, actual, held))
 
@@ -219,15 +208,8 @@ class _Flow:
             self._differ(stage, field, held, f"{dim.text} is {expected}, and {actual} here")
 
     def _differ(self, stage: StageSpec, field: FieldSpec, held: Held, hint: str) -> None:
-        written = next(place for place in held.field.places)
-        self._add(
-            stage.name,
-            "BP012",
-            field.key,
-            actual=f"{_by(held.writer)} writes {type_and_shape(written)}",
-            expected=either(field),
-            hint=hint,
-        )
+        actual = _has(held.writer, held.field.places[0])
+        self._add(stage.name, "BP012", field.key, actual=actual, expected=either(field), hint=hint)
 
     # --- writing -------------------------------------------------------------------------------------------------
 
@@ -240,8 +222,10 @@ class _Flow:
             self._held.clear()
             names.pop(axis or "", None)
         elif kind in ("select", "repeat") and axis is not None:
-            rows = Expression.name(f"{stage.name}.{axis}")
-            names[axis] = rows
+            dim = parse_dims(axis)[0]
+            if dim.name is not None:
+                names.pop(dim.name, None)
+            rows = _axis(dim, stage.name, names)
             for key, held in self._held.items():
                 if held.axes and held.field.place("tensor") is not None:
                     self._held[key] = replace(held, axes=(rows, *held.axes[1:]))
@@ -258,6 +242,9 @@ class _Flow:
                 dims = parse_dims(place.dims or "")
                 if all(dim.kind != "many" for dim in dims):
                     axes = tuple(_axis(dim, label, names) for dim in dims)
+            before = self._held.get(field.key)
+            if before is not None and before.field.required and not field.required:
+                field = field.model_copy(update={"required": True})  # left out, the field is what it was before
             self._held[field.key] = Held(writer, field, axes)
 
 
@@ -279,6 +266,14 @@ def _is_size(field: FieldSpec) -> bool:
 
 def _by(writer: str) -> str:
     return INPUTS if writer == INPUTS else f"'{writer}'"
+
+
+def _origin(writer: str) -> str:
+    return "in the inputs" if writer == INPUTS else f"written by '{writer}'"
+
+
+def _has(writer: str, place: PlaceSpec) -> str:
+    return f"{_by(writer)} {'hold' if writer == INPUTS else 'writes'} {type_and_shape(place)}"
 
 
 def _admits(wanted: str, written: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from typing import Any, TypeAlias, TypeVar
@@ -16,13 +17,13 @@ from batchpact.contracts.report import Report, counted
 from batchpact.contracts.reporting import observe
 from batchpact.dataproto.carriers import Carrier, carrier_of
 from batchpact.dataproto.join import union_stores
-from batchpact.dataproto.refusal import refuse_all
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.describe import describe
-from batchpact.schemas.errors import ContractError, DeclarationError
+from batchpact.schemas.errors import BatchError, ContractError, DeclarationError
 from batchpact.schemas.record import PipelineSpec, StageSpec
 from batchpact.schemas.stage import StageSchema
-from batchpact.schemas.violations import Violation
+from batchpact.schemas.stores import Stores
+from batchpact.schemas.violations import Violation, Where
 
 B = TypeVar("B")
 StageLike: TypeAlias = "Callable[..., Any] | type[StageSchema]"
@@ -108,25 +109,31 @@ class Pipeline:
             for at, (stage, boundary) in enumerate(runnable):
                 if progress is not None:
                     progress(boundary.name, at + 1, len(self._stages))
-                here = _join(carrier, here, stage(here), boundary)
+                here = _join(self.name, carrier, here, stage(here), boundary)
         return here  # type: ignore[no-any-return]
 
     def __repr__(self) -> str:
         return f"Pipeline({self.name!r}, {' -> '.join(stage.name for stage in self.spec.stages)})"
 
 
-def _join(carrier: Carrier, batch: Any, result: Any, boundary: Boundary) -> Any:
+def _join(pipeline: str, carrier: Carrier, batch: Any, result: Any, boundary: Boundary) -> Any:
     """The batch after a stage: its result joined, or in its new rows; what it drops is gone."""
     if isinstance(result, tuple):
         result = result[0]
-    if result is None or result is batch:
+    if result is batch:
+        return batch
+    if result is None:
+        carrier.put(batch, Stores.empty(), boundary.spec.drops)
         return batch
     if boundary.spec.rows.kind != "same":
         return result
     held, gained = carrier.stores(batch), carrier.stores(result)
     joined = union_stores(held, gained, "error", boundary.rewrites, carrier.history(batch))
     if joined.violations:
-        raise refuse_all("union", joined.violations)
+        where = Where(pipeline=pipeline, stage=boundary.name, boundary="writes")
+        hint = f"if '{boundary.name}' rewrites the field, declare it in its Reads, too"
+        found = [violation.at(where).model_copy(update={"hint": hint}) for violation in joined.violations]
+        raise BatchError(f"in pipeline '{pipeline}', where the result of stage '{boundary.name}' is joined", found)
     carrier.put(batch, joined.stores, [*boundary.spec.drops, *(key for _, key in joined.leaves)])
     carrier.mark(batch, writers={key: boundary.name for key in gained.names()}, rewrites=frozenset())
     return batch
@@ -146,12 +153,14 @@ def _spec(pipeline: str, at: int, stage: StageLike) -> StageSpec:
 def _runnable(pipeline: str, stage: StageLike) -> tuple[Callable[..., Any], Boundary]:
     boundary = contract_of(stage)
     if boundary is None or isinstance(stage, type):
-        name = getattr(stage, "__qualname__", describe(stage))
-        violation = Violation(
-            code="BP036", field=name, actual="a declaration without code", expected="only @stage functions run"
-        )
-        raise ContractError(f"in pipeline '{pipeline}'", [violation])
-    return stage, boundary
+        actual, expected = "a declaration without code", "only @stage functions run"
+    elif inspect.iscoroutinefunction(stage):
+        actual, expected = "a coroutine function", "run awaits nothing; await it in a loop of your own"
+    else:
+        return stage, boundary
+    name = getattr(stage, "__qualname__", describe(stage))
+    violation = Violation(code="BP036", field=name, actual=actual, expected=expected)
+    raise ContractError(f"in pipeline '{pipeline}'", [violation])
 
 
 def _carrier(pipeline: str, batch: object) -> Carrier:

@@ -50,8 +50,11 @@ def checked(name: str, value: str, known: tuple[str, ...]) -> Any:
     """
     if value in known:
         return value
-    violation = Violation(code="BP052", field=name, actual=f"{value!r} is not known", expected=f"{quoted(known)} are")
-    raise SettingError("in the settings", [violation])
+    raise _wrong(name, f"{value!r} is not known", f"{quoted(known)} are")
+
+
+def _wrong(name: str, actual: str, expected: str) -> SettingError:
+    return SettingError("in the settings", [Violation(code="BP052", field=name, actual=actual, expected=expected)])
 
 
 def _environment() -> Settings:
@@ -96,6 +99,8 @@ def checking(
     Raises:
         SettingError: for a value that is not known.
     """
+    if sample is not None and sample < 1:
+        raise _wrong("sample", f"{sample} rows", "1 or more, or None for all")
     around = current()
     inner = replace(
         around,

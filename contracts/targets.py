@@ -62,8 +62,15 @@ def _module(target: str, place: str) -> ModuleType:
         while (root / "__init__.py").is_file():  # a file inside a package is imported under its full name
             parts.insert(0, root.name)
             root = root.parent
+        name = ".".join(part for part in parts if part != "__init__")
         sys.path.insert(0, str(root))
-        return importlib.import_module(".".join(part for part in parts if part != "__init__"))
+        module = importlib.import_module(name)
+        found = getattr(module, "__file__", None)
+        if found is None or Path(found).resolve() != path:
+            raise _wrong(target, f"{name} is another module here, {found or 'a built-in one'}", "a name of its own")
+        return module
+    if not all(part.isidentifier() for part in place.split(".")):
+        raise _wrong(target, f"{place!r} is no module", "module:name or path.py:name")
     sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(place)

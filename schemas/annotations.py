@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 import torch
@@ -102,6 +102,9 @@ def _take_metadata(metadata: Sequence[object], reading: Reading) -> Placed | Non
 def _add(reading: Reading, placement: PlacementName, live: object) -> None:
     if reading.types.get(placement) is not None:
         reading.problems.append(f"the placement {placement} stands there twice")
+    if isinstance(live, TypeVar):
+        word = placement.capitalize()
+        reading.problems.append(f"{word} needs the type of its value, as in {word}[float]")
     if placement in ("meta", "arg") and get_origin(live) in (Union, types.UnionType):
         reading.nullable = reading.nullable or type(None) in get_args(live)
     reading.places.append(PlaceSpec(placement=placement, type=type_name(live)))

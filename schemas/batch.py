@@ -87,6 +87,12 @@ class BatchSchema(BaseModel, metaclass=_SchemaMeta):
             what = "was made without" if declared else "declares no field"
             raise AttributeError(f"{type(self).__qualname__} {what} {name!r}")
 
+        def __setattr__(self, name: str, value: object) -> None:
+            compiled = type(self).__batchpact__
+            if name not in compiled.names and compiled.spec.extra != "allow":
+                raise AttributeError(f"{type(self).__qualname__} declares no field {name!r}")
+            self.__dict__[name] = value
+
     def __repr__(self) -> str:
         fields = ", ".join(f"{name}={describe(value)}" for name, value in self.__dict__.items() if name != WITHHELD)
         return f"{type(self).__qualname__}({fields})"

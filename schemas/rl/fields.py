@@ -26,11 +26,6 @@ Prompts = Annotated[
     Int64[Tensor, "batch prompt"],
     Field(ge=0, description="Token ids of the prompts, padded on the left. Source: the dataset's tokenizer."),
 ]
-PromptMask = Annotated[
-    Int64[Tensor, "batch prompt"],
-    Binary(),
-    Field(description="1 where a prompt token is real, 0 where it is padding. Source: the dataset's tokenizer."),
-]
 Responses = Annotated[
     Int64[Tensor, "batch response"],
     Field(ge=0, description="Token ids of the sampled responses, padded on the right. Source: rollout."),

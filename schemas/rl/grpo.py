@@ -1,7 +1,7 @@
 """The stages of a GRPO step (Shao et al. 2024, "DeepSeekMath", arXiv:2402.03300), as contracts.
 
-In their order: `Generate`, `ScoreAnswers`, `ComputeOldLogProb`, `ComputeRefLogProb`, `KlInReward`, `ComputeAdvantage`,
-`UpdateActor`. The reference policy and what needs it can be left out.
+In their order: `Generate`, `ScoreAnswers`, `ComputeOldLogProb`, `ComputeRefLogProb`, `KlInReward` or `UseScores`,
+`ComputeAdvantage`, `UpdateActor`. The reference policy and what needs it can be left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ class PromptBatch(BatchSchema):
     """What a step starts with: prompts, padded on the left, with what their rewards need."""
 
     prompts: f.Prompts
-    prompt_mask: f.PromptMask
     uid: f.Uid
     ground_truth: f.GroundTruth
     temperature: f.Temperature
@@ -29,7 +28,6 @@ class Generate(StageSchema):
 
     class Reads(BatchSchema):
         prompts: f.Prompts
-        prompt_mask: f.PromptMask
         temperature: f.Temperature
         n: f.ResponsesPerPrompt
 
@@ -90,6 +88,16 @@ class KlInReward(StageSchema):
         ref_log_prob: f.RefLogProb
         response_mask: f.ResponseMask
         kl_coef: f.KlCoef = 0.001
+
+    class Writes(BatchSchema):
+        token_level_rewards: f.TokenLevelRewards
+
+
+class UseScores(StageSchema):
+    """Take the token-level scores as the rewards, where no penalty goes into the reward."""
+
+    class Reads(BatchSchema):
+        token_level_scores: f.TokenLevelScores
 
     class Writes(BatchSchema):
         token_level_rewards: f.TokenLevelRewards

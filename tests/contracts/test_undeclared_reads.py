@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 import torch
 
-from batchpact.contracts import ContractWarning, checking, stage
-from batchpact.contracts.reporting import counted, reset_counts
+from batchpact.contracts import stage
 from batchpact.dataproto import DataProto
 from batchpact.schemas import UndeclaredReadError
 from tests.contracts.stages import CONTAINERS, ComputeReturns, Container, in_every_container, refusal, scored
@@ -235,79 +233,7 @@ def test_other_attributes_of_typed_reads_miss_as_usual() -> None:
     assert seen == [False]
 
 
-# --- project ------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def fresh_counts() -> Any:
-    reset_counts()
-    yield
-    reset_counts()
-
-
-@in_every_container
-@every_store
-@pytest.mark.usefixtures("fresh_counts")
-def test_record_hands_out_everything_and_warns_once(container: Container, store: str) -> None:
-    name, held = WITHHELD[store]
-    seen: list[Any] = []
-
-    @stage(ComputeReturns, project="record")
-    def recorded(data: Any) -> None:
-        seen.append(store_of(data, store)[name])
-        seen.append(name in store_of(data, store))
-
-    batch = scored(container)
-    with pytest.warns(ContractWarning) as caught:
-        recorded(batch)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        recorded(batch)
-
-    assert [str(warning.message) for warning in caught] == [
-        "1 problem in stage 'recorded'\n\n"
-        f"  BP002 withheld  {name}  the caller's batch holds {held}; "
-        f"the Reads of 'recorded' do not declare it; add {name} to them"
-    ]
-    assert seen[0] is not None
-    assert seen[1::2] == [True, True]
-    assert counted()["recorded", "BP002", name] >= 4, "every look is counted, and a TensorDict looks twice for []"
-    assert set(counted()) == {("recorded", "BP002", name)}
-
-
-@pytest.mark.usefixtures("fresh_counts")
-def test_record_is_silent_about_what_is_declared_and_what_is_not_there() -> None:
-    @stage(ComputeReturns, project="record")
-    def recorded(data: DataProto) -> DataProto:
-        assert "nobody_has_it" not in data.batch
-        return DataProto.from_dict({"returns": data.batch["rewards"] * data.meta_info["gamma"]})
-
-    result = recorded(scored())
-
-    assert result.batch["returns"].tolist()[0] == [0.5, 1.0, 1.5]
-    assert counted() == {}
-
-
-@in_every_container
-@every_store
-@pytest.mark.usefixtures("fresh_counts")
-def test_off_hands_out_everything_and_says_nothing(container: Container, store: str) -> None:
-    seen: list[bool] = []
-
-    @stage(ComputeReturns, project="off")
-    def open_stage(data: Any) -> None:
-        seen.append(WITHHELD[store][0] in store_of(data, store))
-
-    open_stage(scored(container))
-
-    assert seen == [True]
-    assert counted() == {}
-
-
-@in_every_container
-def test_level_off_withholds_nothing(container: Container) -> None:
-    with checking("off"):
-        assert look_inside(container, "tensor", LOOKS["in"], "values") is True
+# --- copies -------------------------------------------------------------------------------------------------------
 
 
 def test_a_copy_of_the_handed_stores_is_plain() -> None:

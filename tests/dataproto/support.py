@@ -1,4 +1,4 @@
-"""What the tests of this floor share: whole messages, batches of every kind, and a view of them that is not our code."""
+"""What the tests of this floor share: whole messages, batches of every kind, and a view that is not our code."""
 
 from __future__ import annotations
 

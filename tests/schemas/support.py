@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -80,6 +81,13 @@ def jagged(*lengths: int, offsets: torch.Tensor | None = None) -> torch.Tensor:
 def jagged_on_2(inner: int, *lengths: int) -> torch.Tensor:
     """`[batch, inner, jagged]`, as the position ids of several sections are."""
     return torch.nested.nested_tensor_from_jagged(ids(inner, sum(lengths)), _offsets(lengths), jagged_dim=2)
+
+
+def strided_nested(*lengths: int) -> torch.Tensor:
+    """A nested tensor of the old layout, about which torch warns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return torch.nested.nested_tensor([floats(length) for length in lengths])
 
 
 def _offsets(lengths: tuple[int, ...]) -> torch.Tensor:

@@ -17,7 +17,7 @@ from batchpact.schemas.axes import (
 )
 from batchpact.schemas.shapes import Expression, parse_dims
 
-from .support import floats, ids, jagged, jagged_on_2
+from .support import floats, jagged, jagged_on_2, strided_nested
 
 
 def lengths(*offsets: int) -> Lengths:
@@ -74,25 +74,24 @@ def test_a_star_names_the_sizes_that_are_left(dims: str, many: object) -> None:
     assert many_axes(parse_dims(dims), floats(2, 3, 4)) == many
 
 
-def test_the_ragged_axis_of_a_jagged_tensor_is_given_by_its_offsets() -> None:
-    for tensor, at in ((jagged(2, 0, 3), 1), (jagged_on_2(4, 2, 0, 3), 2)):
-        found = axes(parse_dims("batch second third")[: tensor.dim()], tensor)
+@pytest.mark.parametrize(("tensor", "axis"), [(jagged(2, 0, 3), 1), (jagged_on_2(4, 2, 0, 3), 2)], ids=["1", "2"])
+def test_the_ragged_axis_of_a_jagged_tensor_is_given_by_its_offsets(tensor: torch.Tensor, axis: int) -> None:
+    found = axes(parse_dims("batch second third")[: tensor.dim()], tensor)
 
-        assert found is not None
-        ragged = found[at][1]
-        assert isinstance(ragged, Lengths)
-        assert ragged.offsets is offsets_of(tensor)
-        assert ragged.per_row().tolist() == [2, 0, 3]
-        assert ragged_axis(tensor) == at
-        assert [size for place, (_, size) in enumerate(found) if place != at] == [3, 4][: len(found) - 1]
+    assert found is not None
+    ragged = found[axis][1]
+    assert isinstance(ragged, Lengths)
+    assert ragged.offsets is offsets_of(tensor)
+    assert ragged.per_row().tolist() == [2, 0, 3]
+    assert ragged_axis(tensor) == axis
+    assert [size for at, (_, size) in enumerate(found) if at != axis] == [3, 4][:axis]
 
 
 def test_layouts_are_told_apart() -> None:
-    strided_nested = torch.nested.nested_tensor([floats(2), floats(3)])
-
-    for tensor, dense, ragged in ((floats(2), 1, 0), (jagged(1, 2), 0, 1), (strided_nested, 0, 0)):
-        assert (is_dense(tensor), is_jagged(tensor)) == (dense, ragged)
-    assert not is_dense(floats(2, 2).to_sparse())
+    assert is_dense(floats(2)) and not is_jagged(floats(2))
+    assert is_jagged(jagged(1, 2)) and not is_dense(jagged(1, 2))
+    for neither in (strided_nested(1, 2), floats(2, 2).to_sparse()):
+        assert not is_dense(neither) and not is_jagged(neither)
 
 
 # --- whether two sizes agree ------------------------------------------------------------------------------------------
@@ -187,10 +186,3 @@ def test_an_unknown_name_beside_ragged_lengths_is_not_solved() -> None:
 
     assert expression_holds(expression("prompt+response"), lengths(0, 3, 9), sizes) is None
     assert "response" not in sizes
-
-
-def test_token_ids_are_no_lengths() -> None:
-    """A guard for the helpers of these tests: their jagged tensors hold what was asked for."""
-    assert jagged(2, 0, 3).values().shape == (5,)
-    assert jagged_on_2(4, 2, 0, 3).values().shape == (4, 5)
-    assert ids(2, 3).dtype is torch.int64

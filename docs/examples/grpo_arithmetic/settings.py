@@ -68,3 +68,16 @@ class Settings:
     use_kl_loss: bool = True
     kl_coef: float = 0.001
     kl_loss_coef: float = 0.001
+
+    def config(self) -> dict[str, object]:
+        """The part that the contracts fill arguments and meta from, laid out as verl's configuration is."""
+        return {
+            "algorithm": {"kl_ctrl": {"kl_coef": self.kl_coef}},
+            "actor_rollout_ref": {
+                "rollout": {"n": self.responses_per_prompt, "temperature": self.temperature},
+                "actor": {
+                    "clip_ratio": self.clip_ratio,
+                    "kl_loss_coef": self.kl_loss_coef if self.use_kl_loss else 0.0,
+                },
+            },
+        }

@@ -5,7 +5,36 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from batchpact.contracts import stage
+from batchpact.schemas.rl.grpo import ComputeAdvantage, KlInReward, UseScores
+
 EPSILON = 1e-6
+
+
+@stage
+def kl_in_reward(batch: KlInReward.Reads) -> KlInReward.Writes:
+    """Subtract the KL penalty against the reference policy from the token-level scores."""
+    rewards = apply_kl_penalty(
+        batch.token_level_scores,
+        batch.old_log_probs,
+        batch.ref_log_prob,
+        batch.response_mask,
+        kl_coef=batch.kl_coef,
+    )
+    return KlInReward.Writes(token_level_rewards=rewards)
+
+
+@stage
+def use_scores(batch: UseScores.Reads) -> UseScores.Writes:
+    """Take the token-level scores as the rewards."""
+    return UseScores.Writes(token_level_rewards=batch.token_level_scores)
+
+
+@stage
+def compute_advantage(batch: ComputeAdvantage.Reads) -> ComputeAdvantage.Writes:
+    """Compare the reward of each response with the others of its group."""
+    advantages, returns = group_advantages(batch.token_level_rewards, batch.response_mask, batch.uid)
+    return ComputeAdvantage.Writes(advantages=advantages, returns=returns)
 
 
 def apply_kl_penalty(

@@ -1,9 +1,56 @@
 """Log-probabilities: how likely a policy finds the response tokens."""
 
+import copy
+
 import torch
 from torch import Tensor
 
+from batchpact.contracts import stage
+from batchpact.schemas.rl.grpo import ComputeOldLogProb, ComputeRefLogProb
 from grpo_arithmetic.model import CausalTransformer
+from grpo_arithmetic.policy import Policy
+
+
+class ActorWorker:
+    """The policy as it is at the moment: the one that has just sampled."""
+
+    def __init__(self, policy: Policy) -> None:
+        """Look at this policy."""
+        self.policy = policy
+
+    @stage
+    def compute_old_log_prob(self, batch: ComputeOldLogProb.Reads) -> ComputeOldLogProb.Writes:
+        """Take the log-probabilities of the responses under the policy that starts the update."""
+        log_probs = compute_log_probs(
+            self.policy.model,
+            batch.responses,
+            batch.input_ids,
+            batch.attention_mask,
+            batch.position_ids,
+            temperature=batch.temperature,
+        )
+        return ComputeOldLogProb.Writes(old_log_probs=log_probs)
+
+
+class ReferenceWorker:
+    """The policy as it was before GRPO, frozen."""
+
+    def __init__(self, policy: Policy) -> None:
+        """Copy the policy's weights, so that training it later does not move the reference."""
+        self.model = copy.deepcopy(policy.model).requires_grad_(False)
+
+    @stage
+    def compute_ref_log_prob(self, batch: ComputeRefLogProb.Reads) -> ComputeRefLogProb.Writes:
+        """Take the log-probabilities of the responses under the frozen reference policy."""
+        log_probs = compute_log_probs(
+            self.model,
+            batch.responses,
+            batch.input_ids,
+            batch.attention_mask,
+            batch.position_ids,
+            temperature=batch.temperature,
+        )
+        return ComputeRefLogProb.Writes(ref_log_prob=log_probs)
 
 
 def response_logits(

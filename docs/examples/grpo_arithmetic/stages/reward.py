@@ -5,7 +5,15 @@ from collections.abc import Iterable
 import torch
 from torch import Tensor
 
+from batchpact.contracts import stage
+from batchpact.schemas.rl.grpo import ScoreAnswers
 from grpo_arithmetic import tokenizer
+
+
+@stage
+def score_answers(batch: ScoreAnswers.Reads) -> ScoreAnswers.Writes:
+    """Score each response 1 if its text is the right answer, and 0 if not."""
+    return ScoreAnswers.Writes(token_level_scores=score(batch.responses, batch.response_mask, batch.ground_truth))
 
 
 def is_right(response: list[int], ground_truth: str) -> bool:

@@ -5,8 +5,39 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from batchpact.contracts import from_rows, stage
+from batchpact.schemas.rl.grpo import Generate
 from grpo_arithmetic.model import CausalTransformer, count_positions, sample
+from grpo_arithmetic.policy import Policy
 from grpo_arithmetic.tokenizer import PAD_ID
+
+
+class RolloutWorker:
+    """Samples with the weights that the policy has at the moment."""
+
+    def __init__(self, policy: Policy) -> None:
+        """Sample from this policy."""
+        self.policy = policy
+
+    @stage
+    def generate(self, batch: Generate.Reads) -> Generate.Writes:
+        """Sample several responses to each prompt with the current policy."""
+        origin = torch.arange(len(batch.prompts)).repeat_interleave(batch.n)
+        rollout = generate(
+            self.policy.model,
+            batch.prompts[origin],
+            response_length=self.policy.settings.response_length,
+            temperature=batch.temperature,
+            generator=self.policy.generator,
+        )
+        written = Generate.Writes(
+            responses=rollout.responses,
+            input_ids=rollout.input_ids,
+            attention_mask=rollout.attention_mask,
+            position_ids=rollout.position_ids,
+            response_mask=rollout.response_mask,
+        )
+        return from_rows(written, origin)
 
 
 class Rollout(NamedTuple):

@@ -5,10 +5,23 @@ from collections import defaultdict
 import torch
 from torch import Tensor, nn
 
-from grpo_arithmetic.model import CausalTransformer
-from grpo_arithmetic.settings import Settings
+from batchpact.contracts import stage
+from batchpact.schemas.rl.grpo import UpdateActor
+from grpo_arithmetic.policy import Policy
 from grpo_arithmetic.stages.log_probs import response_logits, token_log_probs
-from grpo_arithmetic.stages.rollout import Rollout
+
+
+class UpdateWorker:
+    """Trains the policy."""
+
+    def __init__(self, policy: Policy) -> None:
+        """Train this policy, in place."""
+        self.policy = policy
+
+    @stage
+    def update_actor(self, batch: UpdateActor.Reads) -> UpdateActor.Writes:
+        """Take optimiser steps on the clipped policy loss, with a KL term where a reference is there."""
+        return UpdateActor.Writes(metrics=update_policy(self.policy, batch))
 
 
 def masked_mean(values: Tensor, mask: Tensor) -> Tensor:
@@ -61,27 +74,12 @@ def kl_divergence(log_probs: Tensor, ref_log_prob: Tensor, response_mask: Tensor
     return masked_mean(difference.exp() - difference - 1, response_mask)
 
 
-def update_policy(
-    model: CausalTransformer,
-    optimizer: torch.optim.Optimizer,
-    rollout: Rollout,
-    old_log_probs: Tensor,
-    advantages: Tensor,
-    ref_log_prob: Tensor | None,
-    settings: Settings,
-    generator: torch.Generator | None = None,
-) -> dict[str, float]:
+def update_policy(policy: Policy, batch: UpdateActor.Reads) -> dict[str, float]:
     """Take one optimiser step for each mini-batch of each epoch.
 
     Args:
-        model: the actor's policy, trained in place.
-        optimizer: holds the parameters of `model`.
-        rollout: what the old policy generated.
-        old_log_probs: float32 `[batch, response]`, in nats.
-        advantages: float32 `[batch, response]`.
-        ref_log_prob: float32 `[batch, response]`, in nats; None leaves the KL divergence out of the loss.
-        settings: those of the update.
-        generator: shuffles the rows; torch's global one if None.
+        policy: trained in place.
+        batch: what the policy sampled, how likely it was then, and how good it turned out.
 
     Returns:
         Metrics, each the mean over the optimiser steps: the loss without KL (`actor/pg_loss`), the share of tokens
@@ -89,35 +87,47 @@ def update_policy(
         (`actor/ppo_kl`) and from the reference (`actor/kl_loss`), both in nats, and the norm of the gradient before it
         was scaled down (`actor/grad_norm`).
     """
-    batch, response_length = rollout.responses.shape
+    settings = policy.settings
+    rows_in_all = len(batch.responses)
     sums: defaultdict[str, float] = defaultdict(float)
     steps = 0
     for _ in range(settings.epochs):
-        order = torch.randperm(batch, generator=generator)
-        for start in range(0, batch, settings.mini_batch):
+        order = torch.randperm(rows_in_all, generator=policy.generator)
+        for start in range(0, rows_in_all, settings.mini_batch):
             rows = order[start : start + settings.mini_batch]
-            logits = response_logits(
-                model,
-                rollout.input_ids[rows],
-                rollout.attention_mask[rows],
-                rollout.position_ids[rows],
-                response_length,
-                settings.temperature,
-            )
-            log_probs, mask = token_log_probs(logits, rollout.responses[rows]), rollout.response_mask[rows]
-            loss, clip_fraction = clipped_policy_loss(
-                log_probs, old_log_probs[rows], advantages[rows], mask, clip_ratio=settings.clip_ratio
-            )
-            sums["actor/pg_loss"] += loss.item()
-            sums["actor/pg_clipfrac"] += clip_fraction.item()
-            sums["actor/ppo_kl"] += masked_mean(old_log_probs[rows] - log_probs.detach(), mask).item()
-            if ref_log_prob is not None:
-                kl_loss = kl_divergence(log_probs, ref_log_prob[rows], mask)
-                loss = loss + settings.kl_loss_coef * kl_loss
-                sums["actor/kl_loss"] += kl_loss.item()
-            optimizer.zero_grad()
+            loss, figures = _mini_batch_loss(policy, batch, rows)
+            policy.optimizer.zero_grad()
             torch.autograd.backward(loss)
-            sums["actor/grad_norm"] += nn.utils.clip_grad_norm_(model.parameters(), settings.max_grad_norm).item()
-            optimizer.step()
+            norm = nn.utils.clip_grad_norm_(policy.model.parameters(), settings.max_grad_norm)
+            policy.optimizer.step()
             steps += 1
+            for name, value in {**figures, "actor/grad_norm": norm}.items():
+                sums[name] += value.item()
     return {name: total / steps for name, total in sums.items()}
+
+
+def _mini_batch_loss(policy: Policy, batch: UpdateActor.Reads, rows: Tensor) -> tuple[Tensor, dict[str, Tensor]]:
+    """The loss of some rows, a scalar with a gradient, and what it is made of, scalars without one."""
+    logits = response_logits(
+        policy.model,
+        batch.input_ids[rows],
+        batch.attention_mask[rows],
+        batch.position_ids[rows],
+        batch.responses.shape[1],
+        batch.temperature,
+    )
+    log_probs = token_log_probs(logits, batch.responses[rows])
+    mask, old_log_probs = batch.response_mask[rows], batch.old_log_probs[rows]
+    loss, clip_fraction = clipped_policy_loss(
+        log_probs, old_log_probs, batch.advantages[rows], mask, clip_ratio=batch.clip_ratio
+    )
+    figures = {
+        "actor/pg_loss": loss.detach(),
+        "actor/pg_clipfrac": clip_fraction,
+        "actor/ppo_kl": masked_mean(old_log_probs - log_probs.detach(), mask),
+    }
+    if batch.ref_log_prob is not None and batch.kl_loss_coef > 0:
+        divergence = kl_divergence(log_probs, batch.ref_log_prob[rows], mask)
+        loss = loss + batch.kl_loss_coef * divergence
+        figures["actor/kl_loss"] = divergence.detach()
+    return loss, figures
