@@ -51,7 +51,7 @@ class Figures:
         from rich.box import SIMPLE_HEAD
         from rich.table import Table
 
-        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD, padding=(0, 1, 0, 0), show_edge=False)
         table.add_column("stage", no_wrap=True)
         for column in ("calls", "a call", "contract", "share", "fields", "bytes a call"):
             table.add_column(column, justify="right", no_wrap=True)

@@ -9,9 +9,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from batchpact.dataproto import nested
 from batchpact.dataproto.tensors import same_memory
-from batchpact.schemas.axes import is_jagged, offsets_of, ragged_axis
+from batchpact.schemas.axes import is_jagged, ragged_axis
 from batchpact.schemas.describe import describe
+from batchpact.schemas.text import count
 
 
 def difference(left: object, right: object, path: str = "") -> str | None:
@@ -91,20 +93,33 @@ def tensor_difference(left: Tensor, right: Tensor) -> str | None:
     """How two tensors differ: by dtype, shape or layout, or the first row and the largest deviation of their values."""
     if same_memory(left, right):
         return None
-    if left.dtype is not right.dtype or left.layout != right.layout or left.dim() != right.dim():
+    kinds = ((side.dtype, side.layout, side.is_nested, side.dim()) for side in (left, right))
+    if next(kinds) != next(kinds):
         return f"{describe(left)} against {describe(right)}"
     if is_jagged(left):
         if ragged_axis(left) != ragged_axis(right):
             return f"ragged on axis {ragged_axis(left)} against axis {ragged_axis(right)}"
-        lengths = tensor_difference(offsets_of(left), offsets_of(right))
-        return "other row lengths" if lengths is not None else tensor_difference(left.values(), right.values())
+        (mine, offsets, axis), (theirs, other_offsets, _) = nested.parts(left), nested.parts(right)
+        if tensor_difference(offsets.long(), other_offsets.long()) is not None:
+            return "other row lengths"
+        if mine.shape != theirs.shape:
+            return f"{describe(left)} against {describe(right)}"
+        return _deviation(mine.movedim(axis, 0), theirs.movedim(axis, 0), offsets)
     if left.is_nested:
-        pairs = enumerate(zip(left.unbind(0), right.unbind(0), strict=False))
+        rows, other_rows = left.unbind(0), right.unbind(0)
+        if len(rows) != len(other_rows):
+            return f"{count(len(rows), 'row')} against {count(len(other_rows), 'row')}"
+        pairs = enumerate(zip(rows, other_rows, strict=True))
         return next((f"row {at}: {d}" for at, (a, b) in pairs if (d := tensor_difference(a, b))), None)
     if left.shape != right.shape:
         return f"{describe(left)} against {describe(right)}"
+    return _deviation(left, right)
+
+
+def _deviation(left: Tensor, right: Tensor, offsets: Tensor | None = None) -> str | None:
+    """How the values of two tensors of one shape differ; `offsets` say where the rows start if they are ragged."""
     left, right = left.detach(), right.detach().to(left.device)
-    if torch.equal(left, right):
+    if same_memory(left, right) or torch.equal(left, right):
         return None
     unequal = left != right
     if left.is_floating_point() or left.is_complex():
@@ -112,8 +127,10 @@ def tensor_difference(left: Tensor, right: Tensor) -> str | None:
     if not bool(unequal.any()):
         return None
     row = int(unequal.reshape(left.shape[0], -1).any(1).nonzero()[0]) if left.dim() else 0
-    count = int(unequal.sum())
-    text = f"{count} {'element differs' if count == 1 else 'elements differ'}"
+    if offsets is not None:
+        row = int(torch.searchsorted(offsets, row, right=True)) - 1
+    number = int(unequal.sum())
+    text = "1 element differs" if number == 1 else f"{number} elements differ"
     if left.dtype is torch.bool or left.is_complex():
         return f"{text}, first in row {row}"
     gap = (left.double() - right.double()).abs()[unequal]

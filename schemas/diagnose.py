@@ -75,7 +75,9 @@ class _Examination:
             if violation is not None:
                 self._found.append((order, violation))
         if self._rows:
-            self._votes.join(self._plan.spec.axis or "batch", self._rows)
+            axis = self._plan.spec.axis or "batch"
+            tensors = [(spec.key, size) for _, spec, dim, size in self._computed if dim.text == axis]
+            self._votes.join(axis, [*tensors, *self._rows])
         self._judge_sizes()
         sizes = self._judge_expressions()
         found = [violation for _, violation in sorted(self._found, key=lambda item: item[0])]
@@ -150,7 +152,7 @@ class _Examination:
             )
         bound = axes(check.dims, value)
         if bound is None:
-            hint = f"{len(value.shape)} axes where {len(check.dims)} are declared; nothing is squeezed or expanded"
+            hint = f"{_axes_words(value.dim(), check.dims)}; nothing is squeezed or expanded"
             return _violation("BP011", spec, place.placement, actual=shown, expected=f'"{place.dims}"', hint=hint)
         wrong = [f"{dim.text} is {size_text(size)}" for dim, size in bound if dim.kind == "fixed" and dim.size != size]
         for dim, size in bound:
@@ -277,6 +279,13 @@ def _violation(code: str, spec: FieldSpec, placement: PlacementName | None = Non
     """A violation of a field, in the placement where it was found or else in the first that is declared."""
     where = spec.places[0].placement if placement is None else placement
     return Violation.model_validate({"code": code, "field": spec.key, "placement": where, **parts})
+
+
+def _axes_words(rank: int, dims: Sequence[Dim]) -> str:
+    """`2 axes where 1 is declared`, `1 axis where at least 2 are declared`."""
+    least = sum(dim.kind != "many" for dim in dims)
+    wanted = str(least) if least == len(dims) else f"at least {least}"
+    return f"{rank} {'axis' if rank == 1 else 'axes'} where {wanted} {'is' if least == 1 else 'are'} declared"
 
 
 def _layout_prefix(tensor: torch.Tensor) -> str:

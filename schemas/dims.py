@@ -65,7 +65,7 @@ class Votes:
         """A field has this size for the dim."""
         self._ballots.setdefault(dim, _Ballot()).add(size, name, self._values)
 
-    def join(self, dim: str, columns: Sequence[tuple[str, int]]) -> None:
+    def join(self, dim: str, columns: Sequence[tuple[str, Size]]) -> None:
         """The rows of columns: they count only where one disagrees, so that other messages list tensors alone."""
         ballot = self._ballots.setdefault(dim, _Ballot())
         known = [size for size, _ in ballot.sizes] + ([] if ballot.certain is None else [ballot.certain])

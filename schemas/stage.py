@@ -11,7 +11,7 @@ from batchpact.schemas.errors import DeclarationError
 from batchpact.schemas.plan import binds_dim
 from batchpact.schemas.record import Layout, RowsSpec, SchemaSpec, StageSpec
 from batchpact.schemas.shapes import Dim, parse_dims
-from batchpact.schemas.text import quoted
+from batchpact.schemas.text import join_names, quoted
 from batchpact.schemas.violations import Violation
 
 
@@ -150,7 +150,7 @@ def _wrong_facts(cls: type[StageSchema]) -> list[tuple[str, str]]:
         elif isinstance(times, int) and times < 1:
             problems.append(("rows", f"Repeat({times!r}) gives no rows; times is 1 or more"))
     elif rows not in _ROWS:
-        problems.append(("rows", f"{rows!r} is not known; {quoted(_ROWS)} and Repeat(n) are"))
+        problems.append(("rows", f"{rows!r} is not known; {join_names([*map(repr, _ROWS), 'Repeat(n)'])} are"))
     drops: object = cls.drops
     if isinstance(drops, str):
         problems.append(("drops", f"a string where a tuple belongs: drops = ({drops!r},) has a comma"))

@@ -44,7 +44,10 @@ def check_values(plan: Plan, stores: Stores, sample: int | None = None) -> list[
         for place in spec.places:
             value = stores.store(place.placement).get(spec.key)
             if value is not None:
-                found += _field(plan, spec, place.placement, value, sample)
+                where = {"placement": place.placement}
+                found += [
+                    wrong.model_copy(update=where) for wrong in _field(plan, spec, place.placement, value, sample)
+                ]
     return found
 
 
@@ -183,4 +186,4 @@ def _rule_words(rule: RuleSpec) -> str:
 
 
 def _violation(code: str, spec: FieldSpec, actual: str, expected: str) -> Violation:
-    return Violation(code=code, field=spec.key, placement=spec.places[0].placement, actual=actual, expected=expected)
+    return Violation(code=code, field=spec.key, actual=actual, expected=expected)

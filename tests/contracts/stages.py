@@ -12,6 +12,7 @@ from jaxtyping import Float32, Int64
 from tensordict import NonTensorData, NonTensorStack, TensorDict
 from torch import Tensor
 
+from batchpact.contracts import stage
 from batchpact.dataproto import DataProto, column
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.schemas import Arg, BatchSchema, Binary, ContractError, From, Meta, NonTensor, StageSchema
@@ -74,6 +75,20 @@ def scored(container: Container = ours) -> Any:
     )
 
 
+STORES = {"tensor": "batch", "column": "non_tensor_batch", "meta": "meta_info"}
+WITHHELD = {  # one field of `scored` in each store that `ComputeReturns` does not declare, and its description
+    "tensor": ("values", "tensor f32[4, 3]"),
+    "column": ("data_source", "4 objects in non_tensor_batch"),
+    "meta": ("global_steps", "int in meta_info"),
+}
+every_store = pytest.mark.parametrize("store", STORES)
+
+
+def store_of(data: Any, store: str) -> Any:
+    """A TensorDict is its own store for all three."""
+    return getattr(data, STORES[store], data)
+
+
 class ComputeReturns(StageSchema):
     """Sum the rewards that are still to come."""
 
@@ -96,6 +111,22 @@ def returns_of(rewards: Tensor, gamma: float, scale: float = 1.0) -> Tensor:
         following = rewards[:, at] + gamma * following
         returns[:, at] = scale * following
     return returns
+
+
+RETURNS = returns_of(rewards(), 0.5)
+"""What `ComputeReturns` writes for `scored`."""
+
+
+def written(**fields: Any) -> DataProto:
+    """A result with what `ComputeReturns` writes, and more or less."""
+    tensors = {key: value for key, value in fields.items() if isinstance(value, Tensor)}
+    columns = {key: value for key, value in fields.items() if isinstance(value, list)}
+    return DataProto.from_dict(tensors, columns, {k: v for k, v in fields.items() if k not in tensors | columns})
+
+
+def run(function: Callable[[Any], Any], batch: Any = None) -> Any:
+    """Run a function as the stage 'compute'."""
+    return stage(ComputeReturns, name="compute")(function)(scored() if batch is None else batch)
 
 
 def refusal(call: Callable[[], object], kind: type[ContractError] = ContractError) -> str:

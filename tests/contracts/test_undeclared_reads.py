@@ -12,16 +12,21 @@ import torch
 from batchpact.contracts import stage
 from batchpact.dataproto import DataProto
 from batchpact.schemas import UndeclaredReadError
-from tests.contracts.stages import CONTAINERS, ComputeReturns, Container, in_every_container, refusal, scored
+from tests.contracts.stages import (
+    CONTAINERS,
+    STORES,
+    WITHHELD,
+    ComputeReturns,
+    Container,
+    every_store,
+    in_every_container,
+    refusal,
+    scored,
+    store_of,
+)
 
 Look = Callable[[Any, str], Any]
 
-STORES = {"tensor": "batch", "column": "non_tensor_batch", "meta": "meta_info"}
-WITHHELD = {
-    "tensor": ("values", "tensor f32[4, 3]"),
-    "column": ("data_source", "4 objects in non_tensor_batch"),
-    "meta": ("global_steps", "int in meta_info"),
-}
 LOOKS: dict[str, Look] = {
     "[]": lambda store, name: store[name],
     "get": lambda store, name: store.get(name),
@@ -33,12 +38,6 @@ LOOKS: dict[str, Look] = {
     "in keys()": lambda store, name: name in store.keys(),  # noqa: SIM118
 }
 every_look = pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS.keys())
-every_store = pytest.mark.parametrize("store", STORES)
-
-
-def store_of(data: Any, store: str) -> Any:
-    """A TensorDict is its own store for all three."""
-    return getattr(data, STORES[store], data)
 
 
 def look_inside(container: Container, store: str, look: Look, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What is equal, and how a difference reads: structural, NaN equals NaN, safe with cycles and with other people's code."""
+"""What is equal, and how a difference reads: structural, NaN equals NaN, safe with cycles and with others' code."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+
 from batchpact.dataproto import difference, equal
 from batchpact.dataproto.tensors import same_memory
-
 from tests.dataproto.support import jagged, jagged_on_2
 
 NAN = float("nan")
@@ -101,9 +101,7 @@ def test_every_dtype_is_compared(dtype: torch.dtype) -> None:
     assert difference(left, right) == "2 elements differ by up to 2, first in row 1"
 
 
-@pytest.mark.parametrize(
-    "dtype", [np.float16, np.float32, np.uint16, np.uint32, np.uint64, np.int8, ">i4", "<f8"]
-)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.uint16, np.uint32, np.uint64, np.int8, ">i4", "<f8"])
 def test_every_numeric_column_is_compared(dtype: Any) -> None:
     left, right = np.array([1, 2, 3]).astype(dtype), np.array([1, 1, 1]).astype(dtype)
 
@@ -130,7 +128,7 @@ DIFFERENT: list[tuple[Any, Any, str]] = [
     ({"a": 1}, {"b": 1}, "the key 'a' is on one side only"),
     ({"a": {1: 0}}, {"a": {1: 0, 2: 0}}, "['a']: the key 2 is on one side only"),
     ({"a": [0, {"b": 1}]}, {"a": [0, {"b": 2}]}, "['a'][1]['b']: 1 against 2"),
-    ({"a": 1}, OrderedDict(a=1), "dict of 1 against OrderedDict"),
+    ({"a": 1}, OrderedDict(a=1), "dict of 1 against OrderedDict of 1"),
     (np.arange(3), [0, 1, 2], "int64[3] against list of 3"),
     (np.arange(3), torch.arange(3), "int64[3] against i64[3]"),
     (np.arange(3), np.arange(3.0), "int64[3] against float64[3]"),
@@ -153,7 +151,13 @@ DIFFERENT: list[tuple[Any, Any, str]] = [
     (torch.ones(2), torch.ones(2).half(), "f32[2] against f16[2]"),
     (torch.ones(2), torch.ones(2, 1), "f32[2] against f32[2, 1]"),
     (jagged([1], [2, 3]), jagged([1, 2], [3]), "other row lengths"),
-    (jagged([1], [2]), jagged([1], [5]), "1 element differs by up to 3, first in row 1"),
+    (jagged([1, 2], [], [3, 4]), jagged([1, 2], [], [3, 9]), "1 element differs by up to 5, first in row 2"),
+    (
+        jagged_on_2([[1, 2], [3, 4]], [[5], [6]]),
+        jagged_on_2([[1, 2], [3, 4]], [[5], [7]]),
+        "1 element differs by up to 1, first in row 1",
+    ),
+    (jagged_on_2([[1], [2]]), jagged_on_2([[1], [2], [3]]), "i64[1, 2, jagged] against i64[1, 3, jagged]"),
     (jagged([1], [2]), torch.tensor([[1], [2]]), "i64[2, jagged] against i64[2, 1]"),
     (
         torch.nested.nested_tensor_from_jagged(torch.ones(2, 3), torch.tensor([0, 1, 2])),
@@ -233,5 +237,21 @@ def test_strided_nested_tensors_are_compared_row_by_row() -> None:
 
     assert difference(strided(3), strided(3)) is None
     assert difference(strided(3), strided(5)) == "row 1: 1 element differs by up to 2, first in row 0"
-    two = torch.nested.nested_tensor([torch.tensor([1, 2])])
-    assert difference(strided(3), two) == "2 rows against 1 row"
+    assert difference(strided(3), torch.nested.nested_tensor([torch.tensor([1, 2])])) == "2 rows against 1 row"
+    assert difference(strided(3), torch.ones(2, 2, dtype=torch.int64)) == "i64 strided nested against i64[2, 2]"
+
+
+def test_a_jagged_tensor_is_its_rows_whatever_lies_between_them() -> None:
+    padded, bounds = torch.arange(8).reshape(2, 4), {"start": torch.tensor([0, 1]), "length": torch.tensor([2, 3])}
+    holey = torch.nested.narrow(padded, dim=1, layout=torch.jagged, **bounds)
+    assert holey.lengths() is not None
+
+    assert difference(holey, jagged([0, 1], [5, 6, 7])) is None
+    assert difference(holey, jagged([0, 1], [5, 6, 9])) == "1 element differs by up to 2, first in row 1"
+
+
+def test_the_dtype_of_the_offsets_does_not_count() -> None:
+    short = torch.nested.nested_tensor_from_jagged(torch.arange(3), torch.tensor([0, 1, 3], dtype=torch.int32))
+
+    assert difference(short, jagged([0], [1, 2])) is None
+    assert difference(short, jagged([0], [1, 3])) == "1 element differs by up to 1, first in row 1"

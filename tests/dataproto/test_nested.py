@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 import torch
-from batchpact.dataproto import nested
-from batchpact.dataproto.rows import Rows, plan_rows
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from batchpact.dataproto import nested
+from batchpact.dataproto.rows import Rows, plan_rows
 from tests.dataproto.support import offsets
 
 law = settings(max_examples=60, deadline=None)
@@ -32,7 +34,7 @@ def rows_of(tensor: torch.Tensor) -> list[torch.Tensor]:
     """The reference: values cut by offsets, one row after the other."""
     values, ends = tensor.values(), tensor.offsets().tolist()  # type: ignore[attr-defined]
     axis = tensor._ragged_idx - 1  # type: ignore[attr-defined]
-    return [values.narrow(axis, start, stop - start) for start, stop in zip(ends, ends[1:], strict=False)]
+    return [values.narrow(axis, start, stop - start) for start, stop in pairwise(ends)]
 
 
 def assert_rows(result: torch.Tensor, expected: list[torch.Tensor], like: torch.Tensor) -> None:
@@ -92,7 +94,9 @@ def test_the_gradient_flows_through_rows_and_parts() -> None:
     values = torch.arange(4.0, requires_grad=True)
     tensor = torch.nested.nested_tensor_from_jagged(values, offsets([1, 3]))
 
-    taken = nested.cat([nested.take(tensor, plan_rows("op", [1, 1], 2)), nested.take(tensor, plan_rows("op", slice(1), 2))])
+    taken = nested.cat(
+        [nested.take(tensor, plan_rows("op", [1, 1], 2)), nested.take(tensor, plan_rows("op", slice(1), 2))]
+    )
     taken.values().sum().backward()
 
     assert values.grad is not None

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import torch
-from batchpact.dataproto.sizes import tensor_bytes
 
+from batchpact.dataproto.sizes import tensor_bytes
 from tests.dataproto.support import jagged
 
 

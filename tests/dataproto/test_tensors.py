@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 import torch
-from batchpact.dataproto import DataProto
-from batchpact.dataproto.tensors import cat, items, take
-from batchpact.dataproto.rows import plan_rows
 from tensordict import TensorDict
+
+from batchpact.dataproto import DataProto
+from batchpact.dataproto.rows import plan_rows
+from batchpact.dataproto.tensors import cat, items, take
 
 PROTOTYPE = "ignore:The PyTorch API of nested tensors is in prototype stage"
 

@@ -66,7 +66,7 @@ def objects(*cells: object) -> np.ndarray[Any, np.dtype[Any]]:
 
 
 def floats(*shape: int) -> torch.Tensor:
-    return torch.randn(*shape)
+    return torch.randn(shape)
 
 
 def ids(*shape: int) -> torch.Tensor:

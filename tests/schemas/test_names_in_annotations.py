@@ -40,7 +40,7 @@ def test_names_of_the_module_and_of_the_function_resolve() -> None:
 
 def test_names_resolve_in_an_annotation_that_is_written_as_a_string() -> None:
     Local = Annotated[NonTensor[str], Field(description="of the function")]
-    Shadowed = Annotated[Meta[str], Field(description="of the function")]
+    Shadowed = Annotated[Meta[str], Field(description="of the function")]  # noqa: F841
 
     class Reads(BatchSchema):
         local: "Local"

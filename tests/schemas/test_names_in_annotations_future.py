@@ -45,7 +45,7 @@ def test_a_name_of_the_function_resolves() -> None:
 
 
 def test_a_name_of_the_function_counts_before_the_same_name_of_the_module() -> None:
-    Shadowed = Annotated[Meta[str], Field(description="of the function")]
+    Shadowed = Annotated[Meta[str], Field(description="of the function")]  # noqa: F841
 
     class Reads(BatchSchema):
         x: Shadowed
@@ -56,7 +56,7 @@ def test_a_name_of_the_function_counts_before_the_same_name_of_the_module() -> N
 
 def test_names_of_all_enclosing_functions_resolve_the_innermost_first() -> None:
     Outer = Annotated[Meta[int], Field(description="outer")]
-    Both = Annotated[Meta[int], Field(description="outer")]
+    Both = Annotated[Meta[int], Field(description="outer")]  # noqa: F841
 
     def inner() -> type[BatchSchema]:
         Both = Annotated[Meta[int], Field(description="inner")]
@@ -94,18 +94,18 @@ def test_a_name_of_the_stage_resolves_inside_it() -> None:
     assert description(Score.Reads) == "of the stage"
 
 
-class InAMethod:
-    def test_a_name_of_the_method_resolves(self) -> None:
+class Builder:
+    def build(self) -> type[BatchSchema]:
         Local = Annotated[NonTensor[str], Field(description="of the method")]
 
         class Reads(BatchSchema):
             x: Local
 
-        assert description(Reads) == "of the method"
+        return Reads
 
 
-def test_a_class_in_a_method_resolves_names() -> None:
-    InAMethod().test_a_name_of_the_method_resolves()
+def test_a_name_of_the_method_resolves() -> None:
+    assert description(Builder().build()) == "of the method"
 
 
 def declared_elsewhere() -> type[BatchSchema]:
