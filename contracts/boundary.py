@@ -15,7 +15,6 @@ from batchpact.contracts.outcome import outcome
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.reporting import Event, deliver, observed, settle
 from batchpact.contracts.settings import Level, Projection, Settings, current
-from batchpact.contracts.typed import instance_stores, make_instance
 from batchpact.dataproto.carriers import OURS, carrier_of
 from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.handout import HandOut
@@ -24,9 +23,9 @@ from batchpact.dataproto.sizes import tensor_bytes
 from batchpact.dataproto.withheld import Withheld
 from batchpact.schemas.axes import Size
 from batchpact.schemas.batch import BatchSchema
-from batchpact.schemas.compiled import Compiled
 from batchpact.schemas.describe import describe
 from batchpact.schemas.diagnose import Context, diagnose
+from batchpact.schemas.instances import instance_stores, make_instance
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import SchemaSpec, StageSpec
 from batchpact.schemas.stores import Stores, rows_of
@@ -69,8 +68,6 @@ class Boundary:
         self.level = level
         self.project = project
         self.arguments = Arguments(reads.__batchpact__, parameters)
-        self._reads: Compiled = reads.__batchpact__
-        self._writes: Compiled = writes.__batchpact__
         read_keys = [field.key for field in spec.reads.fields]
         write_keys = frozenset(field.key for field in spec.writes.fields)
         self._read_keys = frozenset(read_keys)
@@ -116,7 +113,7 @@ class Boundary:
         source, filled = passage.source, passage.filled
         meta = {**source.meta, **filled.meta} if filled.meta else source.meta
         looked = Stores(source.tensors, source.columns, meta, filled.args)
-        sizes, violations, dims = self._check(self._reads, looked, passage, None)
+        sizes, violations, dims = self._check(self.reads, looked, passage, None)
         violations = [*violations, *filled.violations] if filled.violations else violations
         pads = None if passage.carrier is None or self.spec.pad_safe else passage.carrier.pads(passage.batch)
         if pads is not None and pads.any():
@@ -231,7 +228,7 @@ class Boundary:
         given.pop(axis, None)
         if not self._rows_differ and passage.rows is not None:
             given[axis] = passage.rows
-        _, wrong, dims = self._check(self._writes, found.together(), passage, given)
+        _, wrong, dims = self._check(self.writes, found.together(), passage, given)
         violations = [*wrong, *found.violations]
         if origin is not passage.origin or self._rows_differ:
             misplaced = check_origin(self.spec.rows, origin, passage.rows or 0, result_rows)
@@ -246,13 +243,13 @@ class Boundary:
     # --- both ways -----------------------------------------------------------------------------------------------
 
     def _check(
-        self, compiled: Compiled, stores: Stores, passage: Passage, given: Mapping[str, Size] | None
+        self, schema: type[BatchSchema], stores: Stores, passage: Passage, given: Mapping[str, Size] | None
     ) -> tuple[dict[str, Size], list[Violation], list[DimSizes]]:
         """The plan first; the careful look only where it says no, or where values are to be read.
 
         `given` are the dims that the reads bound, when it is the result that is checked.
         """
-        plan = compiled.plan
+        plan = schema.__batchpact__.plan
         sizes = plan.sizes(stores, given)
         values = passage.level == "values"
         if sizes is not None and not values:
@@ -265,7 +262,7 @@ class Boundary:
         found = diagnose(plan, stores, context)
         violations = found.violations
         if values and not violations:
-            violations = check_values(plan, stores, passage.settings.sample)
+            violations = check_values(schema, stores, passage.settings.sample)
         return found.sizes, violations, found.dims
 
     def _settle(

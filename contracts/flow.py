@@ -46,9 +46,12 @@ class _Flow:
         self._held: dict[str, Held] = {}
         self._lost: dict[str, str] = {}
         self._found: list[Violation] = []
+        self._batch: Expression | None = None
 
     def run(self) -> list[Violation]:
-        self._write(INPUTS, self._pipeline.inputs, {})
+        names: dict[str, Expression] = {}
+        self._batch = _axis(_batch_axis(self._pipeline.inputs), "inputs", names)
+        self._write(INPUTS, self._pipeline.inputs, names)
         for at, stage in enumerate(self._pipeline.stages):
             names = self._read(at, stage)
             self._rows(stage, names)
@@ -70,6 +73,7 @@ class _Flow:
     def _read(self, at: int, stage: StageSpec) -> dict[str, Expression]:
         """Check what a stage reads; returns what its dim names stand for."""
         names: dict[str, Expression] = {}
+        self._share_rows(stage.reads, names)
         computed: list[tuple[FieldSpec, Dim, Expression, Held]] = []
         for field in stage.reads.fields:
             if all(place.placement == "arg" for place in field.places):
@@ -77,23 +81,12 @@ class _Flow:
             held = self._held.get(field.key)
             if held is None:
                 if field.required and field.source is None:
-                    self._add(
-                        stage.name,
-                        "BP001",
-                        field.key,
-                        placement=field.places[0].placement,
-                        expected=either(field),
-                        hint=self._who(field.key, at),
-                    )
+                    place, hint = field.places[0].placement, self._who(field.key, at)
+                    self._add(stage.name, "BP001", field.key, placement=place, expected=either(field), hint=hint)
                 continue
             if field.required and field.source is None and not held.field.required:
-                self._add(
-                    stage.name,
-                    "BP001",
-                    field.key,
-                    expected=either(field),
-                    hint=f"{_by(held.writer)} may leave it out; make it required there or optional here",
-                )
+                hint = f"{_by(held.writer)} may leave it out; make it required there or optional here"
+                self._add(stage.name, "BP001", field.key, expected=either(field), hint=hint)
             if self._same_places(stage, field, held):
                 self._bind(stage, field, held, names, computed)
         for field, dim, actual, held in computed:
@@ -179,7 +172,7 @@ class _Flow:
                 meaning = names.setdefault(dim.name, actual)
                 if meaning != actual:
                     self._differ(
-                        stage, field, held, f"{dim.name} is {meaning} in another field that it reads, and {actual} here"
+                        stage, field, held, f"{dim.name} is {meaning} elsewhere in what it reads, and {actual} here"
                     )
             elif dim.kind == "fixed" and dim.size is not None:
                 constant = actual.evaluate({})
@@ -216,19 +209,24 @@ class _Flow:
     def _rows(self, stage: StageSpec, names: dict[str, Expression]) -> None:
         """What a stage does to the batch axis of everything that the batch holds."""
         kind = stage.rows.kind
-        axis = stage.writes.axis or stage.reads.axis
         if kind == "new":
             self._lost.update({key: f"left behind by '{stage.name}', which makes new rows" for key in self._held})
             self._held.clear()
-            names.pop(axis or "", None)
-        elif kind in ("select", "repeat") and axis is not None:
-            dim = parse_dims(axis)[0]
-            if dim.name is not None:
-                names.pop(dim.name, None)
-            rows = _axis(dim, stage.name, names)
-            for key, held in self._held.items():
-                if held.axes and held.field.place("tensor") is not None:
-                    self._held[key] = replace(held, axes=(rows, *held.axes[1:]))
+        if kind in ("same", "permute"):
+            self._share_rows(stage.writes, names)
+            return
+        dim = _batch_axis(stage.writes, stage.reads)
+        names.pop(dim.text, None)
+        self._batch = _axis(dim, stage.name, names)
+        for key, held in self._held.items():
+            if held.axes and held.field.place("tensor") is not None:
+                self._held[key] = replace(held, axes=(self._batch, *held.axes[1:]))
+
+    def _share_rows(self, schema: SchemaSpec, names: dict[str, Expression]) -> None:
+        """The batch axis of a schema is the one that the batch has here, whether or not the stage reads a tensor."""
+        dim = _batch_axis(schema)
+        if dim.kind == "name" and self._batch is not None:
+            names.setdefault(dim.text, self._batch)
 
     def _write(self, writer: str, schema: SchemaSpec, names: dict[str, Expression]) -> None:
         label = "inputs" if writer == INPUTS else writer
@@ -246,6 +244,11 @@ class _Flow:
             if before is not None and before.field.required and not field.required:
                 field = field.model_copy(update={"required": True})  # left out, the field is what it was before
             self._held[field.key] = Held(writer, field, axes)
+
+
+def _batch_axis(*schemas: SchemaSpec) -> Dim:
+    """The dim of axis 0, by the first of the schemas that has a tensor."""
+    return parse_dims(next((schema.axis for schema in schemas if schema.axis), "batch"))[0]
 
 
 def _axis(dim: Dim, writer: str, names: dict[str, Expression]) -> Expression | None:

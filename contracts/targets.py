@@ -37,7 +37,8 @@ def load(target: str) -> list[Pipeline]:
             raise _wrong(target, f"{place} has no {part!r}", "" if match is None else f"closest name: {match!r}")
         value = getattr(value, part)
     if not isinstance(value, Pipeline):
-        raise _wrong(target, f"{name} is a {type(value).__name__}", "a Pipeline can be checked")
+        kind = "class" if isinstance(value, type) else type(value).__name__
+        raise _wrong(target, f"{name} is a {kind}", "a Pipeline can be checked")
     return [value]
 
 

@@ -21,6 +21,6 @@ def check_bound(stores: Stores, schema: type[BatchSchema], history: Mapping[str,
     plan = compiled.plan
     if plan.sizes(stores) is None or values:
         found = diagnose(plan, stores, Context(history=history, values=values))
-        violations = found.violations or (check_values(plan, stores) if values else [])
+        violations = found.violations or (check_values(schema, stores) if values else [])
         if violations:
             raise contract_error(f"where a batch is bound to {compiled.spec.name}", violations, found.dims)

@@ -56,10 +56,11 @@ class _Comparison:
         if isinstance(left, np.ndarray) and isinstance(right, np.ndarray):
             return self._arrays(left, right, path)
         if isinstance(left, Mapping) and isinstance(right, Mapping):
-            if left.keys() != right.keys():
-                only = [repr(key) for key in (*left, *right) if (key in left) != (key in right)]
-                return _at(path, f"the key {only[0]} is on one side only")
-            return next((d for key in left if (d := self.difference(left[key], right[key], f"{path}[{key!r}]"))), None)
+            keys, others = left.keys(), right.keys()  # iterating over a TensorDict itself gives rows
+            if keys != others:
+                only = [key for key in keys if key not in others] + [key for key in others if key not in keys]
+                return _at(path, f"the key {only[0]!r} is on one side only")
+            return next((d for key in keys if (d := self.difference(left[key], right[key], f"{path}[{key!r}]"))), None)
         if isinstance(left, (list, tuple)) and isinstance(right, (list, tuple)):
             if len(left) != len(right):
                 return _at(path, f"{describe(left)} against {describe(right)}")

@@ -2,8 +2,9 @@
 
 Start at `batch.py` (a schema), `stage.py` (a stage) and `record.py` (the plain data that both compile to). An
 annotation is read in `annotations.py` and `fields.py`, dims in `shapes.py`. A healthy batch is checked by `plan.py`; a
-broken one is explained by `diagnose.py` (structure) and `values.py` (rules). Problems are `violations.py` records with
-codes from `catalogue.py`, put into words by `text.py` and raised as `errors.py`. The vocabulary of RL is in `rl/`.
+broken one is explained by `diagnose.py` (structure), `values.py` and `rules.py` (values). Problems are records of
+`violations.py` with codes from `catalogue.py`, put into words by `text.py` and raised as `errors.py`. The vocabulary of
+RL is in `rl/`.
 """
 
 from batchpact.schemas.batch import BatchSchema
@@ -17,7 +18,17 @@ from batchpact.schemas.errors import (
     UndeclaredReadError,
 )
 from batchpact.schemas.markers import Arg, Binary, Finite, From, Jagged, Meta, Name, NonTensor
-from batchpact.schemas.record import FieldSpec, PipelineSpec, PlaceSpec, RowsSpec, RuleSpec, SchemaSpec, StageSpec
+from batchpact.schemas.record import (
+    FieldSpec,
+    PipelineSpec,
+    PlaceSpec,
+    RowRuleSpec,
+    RowsSpec,
+    RuleSpec,
+    SchemaSpec,
+    StageSpec,
+)
+from batchpact.schemas.rules import rule
 from batchpact.schemas.stage import Repeat, StageSchema
 from batchpact.schemas.violations import DimSizes, Violation, Where
 
@@ -42,6 +53,7 @@ __all__ = [
     "PipelineSpec",
     "PlaceSpec",
     "Repeat",
+    "RowRuleSpec",
     "RowsSpec",
     "RuleSpec",
     "SchemaSpec",
@@ -51,4 +63,5 @@ __all__ = [
     "UndeclaredReadError",
     "Violation",
     "Where",
+    "rule",
 ]

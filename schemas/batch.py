@@ -6,7 +6,7 @@ import sys
 import types
 from collections.abc import Mapping
 from types import FrameType
-from typing import TYPE_CHECKING, Any, ClassVar, get_origin
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError
 from typing_extensions import dataclass_transform
@@ -20,6 +20,13 @@ if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
 else:
     ModelMetaclass = type(BaseModel)
+
+
+class Looked(Protocol):
+    """What is told when somebody looks for a name that an instance does not have."""
+
+    def look(self, name: object) -> None:
+        """Raise, or report, where the name was withheld; return where it is simply not there."""
 
 
 WITHHELD = "__batchpact_withheld__"

@@ -126,6 +126,14 @@ _CODES = (
         hurts="One NaN in the rewards is a NaN in every weight after the next step.",
         fix="Look at the rows that are listed.",
     ),
+    Code(
+        code="BP022",
+        title="rule",
+        form="{actual}; declared: {expected}",
+        means="A rule over several fields does not hold in some rows, or could not be asked.",
+        hurts="Fields that contradict each other train on numbers that nobody meant.",
+        fix="Look at the rows that are listed, and at the stages that wrote the fields of the rule.",
+    ),
     # --- what a stage did -----------------------------------------------------------------------------------------
     Code(
         code="BP031",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from batchpact.schemas.fields import Declared, read_field
 from batchpact.schemas.plan import Plan
 from batchpact.schemas.record import FieldSpec, SchemaSpec
+from batchpact.schemas.rules import rule_spec, rules_of
 from batchpact.schemas.shapes import parse_dims
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ class Compiled:
         names: the attribute names of all fields.
         defaults: the default of each optional field, by attribute name, as long as it cannot be changed in place.
         factories: how to make the other defaults anew.
+        rules: the rules over several fields, by name.
     """
 
     spec: SchemaSpec
@@ -32,6 +34,7 @@ class Compiled:
     names: frozenset[str]
     defaults: Mapping[str, object]
     factories: Mapping[str, Callable[[], object]]
+    rules: Mapping[str, Callable[[Any], object]]
 
     def new_defaults(self) -> dict[str, object]:
         """The defaults of all optional fields, by attribute name; nothing in them is shared."""
@@ -59,11 +62,13 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
         problems.append(("model_config", f"extra={extra!r} is not known; 'forbid' and 'allow' are"))
     if problems:
         return problems
+    rules = rules_of(cls)
     spec = SchemaSpec(
         name=cls.__name__,
         qualname=f"{cls.__module__}.{cls.__qualname__.replace('<locals>.', '')}",
         description=_own_doc(cls),
         fields=tuple(specs),
+        rules=tuple(rule_spec(name, method) for name, method in rules.items()),
         extra="allow" if extra == "allow" else "forbid",
         axis=axis,
     )
@@ -74,6 +79,7 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
         names=frozenset(field.spec.name for field in declared),
         defaults={field.spec.name: field.default for field in optional if field.make is None},
         factories={field.spec.name: field.make for field in optional if field.make is not None},
+        rules=rules,
     )
 
 

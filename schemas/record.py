@@ -49,6 +49,14 @@ class RuleSpec(Record):
     value: JsonValue = None
 
 
+class RowRuleSpec(Record):
+    """A rule over several fields: a method that says of each row whether it holds, by its qualified name."""
+
+    name: str
+    qualname: str
+    description: str = ""
+
+
 class FieldSpec(Record):
     """One declared field.
 
@@ -84,6 +92,7 @@ class SchemaSpec(Record):
     qualname: str
     description: str = ""
     fields: tuple[FieldSpec, ...] = ()
+    rules: tuple[RowRuleSpec, ...] = ()
     extra: Literal["forbid", "allow"] = "forbid"
     axis: str | None = None
 

@@ -9,6 +9,7 @@ from batchpact.schemas.violations import DimSizes, Violation
 
 _SHOWN = 40
 _LISTED = 6
+_FIRST_ROWS = 3
 
 
 def quoted(names: Iterable[str]) -> str:
@@ -28,6 +29,13 @@ def join_names(names: Sequence[str], limit: int = _LISTED) -> str:
 def count(number: int, noun: str) -> str:
     """`1 row`, `3 rows`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def listed_rows(rows: Sequence[int]) -> str:
+    """`row 3`, `rows 0, 4, 7 and 2 more`."""
+    shown = ", ".join(map(str, rows[:_FIRST_ROWS]))
+    more = "" if len(rows) <= _FIRST_ROWS else f" and {len(rows) - _FIRST_ROWS} more"
+    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more}"
 
 
 def sentence(violation: Violation) -> str:

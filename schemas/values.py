@@ -17,38 +17,50 @@ from pydantic_core import PydanticCustomError
 from torch import Tensor
 
 from batchpact.schemas.axes import is_jagged, offsets_of, ragged_axis
+from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.instances import make_instance
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.plan import Plan
 from batchpact.schemas.python_types import mismatch
 from batchpact.schemas.record import FieldSpec, RuleSpec
-from batchpact.schemas.stores import Column, Stores
-from batchpact.schemas.text import count
+from batchpact.schemas.rules import broken_rule
+from batchpact.schemas.stores import Column, Stores, rows_of
+from batchpact.schemas.text import count, listed_rows
 from batchpact.schemas.violations import Violation
 
-_FIRST = 3
 _BOUNDS = {"ge": Ge, "gt": Gt, "le": Le, "lt": Lt}
 _SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _KINDS = {float: "fiu", int: "iu", bool: "b", str: "U"}
 
 
-def check_values(plan: Plan, stores: Stores, sample: int | None = None) -> list[Violation]:
-    """Every broken rule, in the order of declaration.
+def check_values(schema: type[BatchSchema], stores: Stores, sample: int | None = None) -> list[Violation]:
+    """Every broken rule, in the order of declaration; rules over several fields once each field by itself is healthy.
 
     Args:
-        plan: the compiled schema.
+        schema: the schema class.
         stores: a batch whose structure is healthy.
-        sample: look at this many rows, evenly spread; all rows where None.
+        sample: look at this many rows, evenly spread; all rows where None. Rules over several fields see all rows.
     """
+    plan = schema.__batchpact__.plan
     found: list[Violation] = []
     for spec in plan.spec.fields:
         for place in spec.places:
             value = stores.store(place.placement).get(spec.key)
             if value is not None:
-                where = {"placement": place.placement}
-                found += [
-                    wrong.model_copy(update=where) for wrong in _field(plan, spec, place.placement, value, sample)
-                ]
-    return found
+                wrong = _field(plan, spec, place.placement, value, sample)
+                found += [violation.model_copy(update={"placement": place.placement}) for violation in wrong]
+    return found or list(_row_rules(schema, stores))
+
+
+def _row_rules(schema: type[BatchSchema], stores: Stores) -> Iterator[Violation]:
+    compiled, rows = schema.__batchpact__, rows_of(stores)
+    if not compiled.rules or rows is None:
+        return
+    instance = make_instance(schema, stores, stores.args, None)
+    for spec in compiled.spec.rules:
+        violation = broken_rule(spec, compiled.rules[spec.name], instance, rows)
+        if violation is not None:
+            yield violation
 
 
 def _field(
@@ -111,7 +123,7 @@ def _tensor_rule(spec: FieldSpec, rule: RuleSpec, value: Tensor, sample: int | N
     broken = ~holds
     bad_rows = torch.unique(row_of[broken.flatten(1).any(1) if broken.dim() > 1 else broken]).tolist()
     bad = flat.detach()[broken]
-    text = f"{count(int(broken.sum()), 'element')} in {_listed_rows(bad_rows)}; {_extreme(rule.kind, bad)}"
+    text = f"{count(int(broken.sum()), 'element')} in {listed_rows(bad_rows)}; {_extreme(rule.kind, bad)}"
     yield _violation("BP021", spec, text, _rule_words(rule))
 
 
@@ -145,19 +157,13 @@ def _extreme(kind: str, bad: Tensor) -> str:
     return f"the extreme is {value:.6g}" if isinstance(value, float) else f"the extreme is {value}"
 
 
-def _listed_rows(rows: list[int]) -> str:
-    shown = ", ".join(map(str, rows[:_FIRST]))
-    more = "" if len(rows) <= _FIRST else f" and {len(rows) - _FIRST} more"
-    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more}"
-
-
 def _cells(spec: FieldSpec, live: object, bounded: object, column: Column, sample: int | None) -> Iterator[Violation]:
     wrong = [(row, text) for row in _rows(len(column), sample) if (text := mismatch(bounded, column[row])) is not None]
     if wrong:
         first, text = wrong[0]
         code = "BP006" if mismatch(live, column[first]) else "BP021"
         kind = type(column[first]).__name__
-        where = _listed_rows([row for row, _ in wrong])
+        where = listed_rows([row for row, _ in wrong])
         yield _violation(code, spec, f"{where}: {kind}, {text}", _expected(spec, "non_tensor"))
 
 

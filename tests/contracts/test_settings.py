@@ -119,7 +119,7 @@ def checking_with(**settings: Any) -> Callable[[], object]:
         (checking_with(action="shout"), "action  'shout' is not known; 'raise' and 'warn' are"),
         (
             checking_with(severity={"BP999": "ignore"}),
-            "code  'BP999' is not known; 'BP001', 'BP002', 'BP003', 'BP004', 'BP005', 'BP006' and 22 more are",
+            "code  'BP999' is not known; 'BP001', 'BP002', 'BP003', 'BP004', 'BP005', 'BP006' and 23 more are",
         ),
         (
             checking_with(severity={"BP001": "loud"}),

@@ -42,6 +42,11 @@ class Stubborn:
     __hash__ = None  # type: ignore[assignment]
 
 
+@dataclass
+class Marker:
+    pass
+
+
 class Silent:
     """Says nothing about its own equality."""
 
@@ -71,6 +76,7 @@ EQUAL: dict[str, tuple[Any, Any]] = {
     "long double": (np.array([1, NAN], dtype=np.longdouble), np.array([1, NAN], dtype=np.longdouble)),
     "dataclass": (Call("f", {"x": np.arange(2)}), Call("f", {"x": np.arange(2)})),
     "field that does not count": (Call("f", 1, elapsed=0.1), Call("f", 1, elapsed=0.2)),
+    "dataclass without fields": (Marker(), Marker()),
     "slots": (Slotted(np.array([NAN])), Slotted(np.array([NAN]))),
     "jagged": (jagged([1], [2, 3]), jagged([1], [2, 3])),
     "jagged on axis 2": (jagged_on_2([[1], [2]], [[], []]), jagged_on_2([[1], [2]], [[], []])),

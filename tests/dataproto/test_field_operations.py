@@ -152,6 +152,10 @@ def test_rename_can_swap() -> None:
     assert data == DataProto.from_dict({"a": torch.ones(2), "b": torch.zeros(2)})
 
 
+def test_rename_of_nothing_is_nothing() -> None:
+    assert DataProto().rename([], []) == DataProto()
+
+
 def test_rename_takes_the_writer_along() -> None:
     data = small()
     data._writers = {"ids": "rollout", "reward": "score"}

@@ -19,8 +19,8 @@ from tests.dataproto.support import plain, says, small
 
 SUBJECT = "in stage 'score', which looked for a field it does not declare"
 REWARD = (
-    "BP002 withheld  reward  the caller's batch holds tensor f32[4]; the Reads of 'score' do not declare it; add reward "
-    "to them"
+    "BP002 withheld  reward  the caller's batch holds tensor f32[4]; the Reads of 'score' do not declare it; "
+    "add reward to them"
 )
 
 

@@ -101,4 +101,5 @@ def test_lists_of_dicts_are_collected_entry_by_entry() -> None:
 
 def test_metrics_that_are_no_dicts_become_a_list() -> None:
     assert collect([1.0, {"a": 1}]) == [1.0, {"a": 1}]
+    assert collect([{"a": 1}, 1.0]) == [{"a": 1}, 1.0]
     assert collect([[1.0], 2.0]) == [1.0, 2.0]

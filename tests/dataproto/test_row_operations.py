@@ -141,6 +141,8 @@ def test_an_inner_tensordict_takes_its_rows_too() -> None:
         taken = data[rows]
         assert taken.batch is not None
         assert sorted(taken.batch["inner", "x"].tolist()) == [0, 2]
+    assert DataProto.concat(data.chunk(3)) == data
+    assert DataProto.concat([data[1:], data[:1]]) != data
 
 
 # --- what is derived --------------------------------------------------------------------------------------------------

@@ -158,6 +158,7 @@ def test_the_keys_are_a_set_as_usual() -> None:
         assert set(keys) == keys | set() == keys & (names | {"nowhere"}) == names
         assert keys - names == set()
         assert (len(keys), keys.isdisjoint({"nowhere"})) == (1, True)
+    assert repr(handed().keys()) == repr(TensorDict({"ids": torch.ones(3)}, batch_size=[3]).keys())
 
 
 # --- what comes from a handed-out store -------------------------------------------------------------------------------

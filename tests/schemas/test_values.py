@@ -17,7 +17,7 @@ from .support import floats, stores
 
 def said(schema: type[BatchSchema], sample: int | None = None, **tensors: Tensor) -> list[str]:
     """Every violation as `code field sentence`."""
-    found = check_values(schema.__batchpact__.plan, stores(tensors), sample)
+    found = check_values(schema, stores(tensors), sample)
     return [f"{wrong.code} {wrong.field} {sentence(wrong)}" for wrong in found]
 
 
@@ -161,10 +161,9 @@ def test_an_optional_field_keeps_its_rules() -> None:
 
 def test_a_field_of_two_placements_is_held_to_its_bound_in_either() -> None:
     schema = one_field(Annotated[Meta[float] | Float32[Tensor, "batch"], Field(gt=0)])
-    plan = schema.__batchpact__.plan
 
-    (tensor,) = check_values(plan, stores({"x": torch.tensor([1.0, -1.0])}))
-    (meta,) = check_values(plan, stores(meta={"x": -1.0}))
+    (tensor,) = check_values(schema, stores({"x": torch.tensor([1.0, -1.0])}))
+    (meta,) = check_values(schema, stores(meta={"x": -1.0}))
 
     assert (tensor.placement, sentence(tensor)) == ("tensor", "1 element in row 1; the extreme is -1; declared > 0")
     assert (meta.placement, sentence(meta)) == ("meta", "Input should be greater than 0; declared float > 0")

@@ -29,7 +29,7 @@ def said(annotation: Any, value: object, store: str = "columns", sample: int | N
     class Made(BatchSchema):
         x: annotation
 
-    found = check_values(Made.__batchpact__.plan, stores(**{store: {"x": value}}), sample)
+    found = check_values(Made, stores(**{store: {"x": value}}), sample)
     assert len(found) < 2
     return "".join(f"{wrong.code} {sentence(wrong)}" for wrong in found)
 

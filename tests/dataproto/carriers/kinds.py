@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import torch
 from tensordict import NonTensorData, NonTensorStack, TensorDict
 
@@ -78,7 +77,3 @@ WHOLE = {
 
 def places(stores: Stores) -> list[set[str]]:
     return [set(stores.tensors), set(stores.columns), set(stores.meta)]
-
-
-def stores_of_columns(**cells: Any) -> Stores:
-    return Stores({}, {key: np.asarray(value) for key, value in cells.items()}, {})

@@ -112,6 +112,15 @@ def test_put_fills_a_batch_that_has_no_tensors_yet(kind: Any) -> None:
         assert shown(carrier(batch).stores(batch)) == {"v": [1.0, 1.0, 1.0], "s": ["a", "b", "c"], "m": 1}
 
 
+def test_put_needs_no_tensors(kind: Any) -> None:
+    batch = kind(batch=None, non_tensor_batch={"cells": column(CELLS)}, meta_info={"k": 1})
+
+    carrier(batch).put(batch, Stores({}, {}, {"m": 1}), ["k"])
+
+    assert batch.batch is None
+    assert shown(carrier(batch).stores(batch)) == {"cells": CELLS, "m": 1}
+
+
 def test_make_and_copy_keep_kind_device_and_mappings(kind: Any) -> None:
     batch = whole(kind)
     batch.batch = batch.batch.to("cpu")

@@ -11,9 +11,9 @@ from jaxtyping import Float32
 from torch import Tensor
 
 from batchpact.contracts import stage, use_config
-from batchpact.contracts.typed import instance_stores
 from batchpact.dataproto import column
 from batchpact.schemas import Arg, BatchSchema, ContractError, From, Meta, Name, NonTensor, StageSchema
+from batchpact.schemas.instances import instance_stores
 from tests.contracts.stages import (
     RETURNS,
     ComputeReturns,

@@ -1,4 +1,4 @@
-"""Instances of `BatchSchema` at a boundary: their values sorted into stores, and stores made into an instance."""
+"""Instances of `BatchSchema`: their values sorted into stores, and stores made into an instance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from batchpact.dataproto.withheld import Withheld
-from batchpact.schemas.batch import WITHHELD, BatchSchema, fill
+from batchpact.schemas.batch import WITHHELD, BatchSchema, Looked, fill
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.stores import Stores
@@ -54,7 +53,7 @@ def _place_by_kind(field: FieldSpec, value: object) -> PlacementName:
 
 
 def make_instance(
-    schema: type[BatchSchema], stores: Stores, given: Mapping[str, object], withheld: Withheld | None
+    schema: type[BatchSchema], stores: Stores, given: Mapping[str, object], withheld: Looked | None
 ) -> BatchSchema:
     """An instance of a schema with the values that stand in the stores, and defaults for the rest.
 

@@ -1,0 +1,116 @@
+"""The command line: texts and exit codes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from batchpact.contracts.cli import app
+from tests.contracts.projects import FINE, WRONG
+from tests.contracts.projects import project as project
+
+
+def check(*targets: str) -> tuple[int, str]:
+    """The exit code and the output of `batchpact check`."""
+    result = CliRunner().invoke(app, ["check", *targets])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+@pytest.mark.usefixtures("project")
+class TestCheck:
+    def test_a_healthy_pipeline_exits_with_0(self) -> None:
+        assert check("healthy_plan.py:small") == (0, FINE + "\n")
+
+    def test_a_pipeline_with_problems_exits_with_1(self) -> None:
+        assert check("broken_plan:broken") == (1, WRONG + "\n")
+
+    def test_every_pipeline_of_every_target_is_checked(self) -> None:
+        assert check("broken_plan.py", "healthy_plan.py") == (1, f"{FINE}\n{WRONG}\n{FINE}\n")
+
+    def test_a_target_that_cannot_be_used_exits_with_2(self) -> None:
+        assert check("healthy_plan.py:smal") == (
+            2,
+            "1 problem in the target healthy_plan.py:smal\n\n"
+            "  BP052 setting  target  healthy_plan.py has no 'smal'; closest name: 'small'\n",
+        )
+
+    def test_a_declaration_that_does_not_hold_is_a_finding(self) -> None:
+        assert check("misdeclared_plan.py", "healthy_plan.py:small") == (
+            1,
+            "1 problem in the declaration of Start\n\n"
+            "  BP051 declared  scores  float says no placement; write Meta[float], NonTensor[float] or Arg[float]\n"
+            f"{FINE}\n",
+        )
+
+    def test_the_text_is_printed_as_it_is(self) -> None:
+        """No markup, no emoji, no line breaks of the terminal."""
+        target = "nowhere_" + "long_" * 40 + ":x:[red]"
+
+        assert check(target)[1].splitlines()[0] == f"1 problem in the target {target}"
+
+
+def test_without_a_target_it_says_so_and_exits_with_2() -> None:
+    code, output = check()
+
+    assert code == 2
+    assert "Missing argument" in output
+
+
+def test_without_a_command_it_shows_the_help() -> None:
+    output = CliRunner().invoke(app, []).output
+
+    assert "Data contracts for the batches that travel through an RL post-training loop." in output
+    assert "Check pipelines before anything runs" in output
+
+
+# --- in a process of its own -----------------------------------------------------------------------------------------
+
+
+BATCHPACT = "from batchpact.contracts.cli import main; main()"
+
+
+def python(code: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run code with the modules of this process."""
+    path = os.pathsep.join(filter(None, sys.path))
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        env={**os.environ, "PYTHONPATH": path, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_command_checks_a_file(project: Path) -> None:
+    run = python(BATCHPACT, "check", "broken_plan.py:broken")
+
+    assert (run.returncode, run.stdout, run.stderr) == (1, WRONG + "\n", "")
+
+
+@pytest.mark.usefixtures("project")
+def test_a_misspelt_level_in_the_environment_exits_with_2() -> None:
+    run = python(BATCHPACT, "check", "healthy_plan.py", BATCHPACT_LEVEL="loud")
+
+    assert (run.returncode, run.stdout, run.stderr) == (
+        2,
+        "1 problem in the settings\n\n"
+        "  BP052 setting  BATCHPACT_LEVEL  'loud' is not known; 'off', 'structure' and 'values' are\n",
+        "",
+    )
+
+
+def test_the_help_does_not_import_torch() -> None:
+    """It would take a second."""
+    heavy = "{'torch', 'tensordict', 'numpy', 'pydantic'}"
+    at_the_end = f"import atexit, sys; atexit.register(lambda: print({heavy} & sys.modules.keys()))"
+    run = python(f"{at_the_end}; {BATCHPACT}", "--help")
+
+    assert "Data contracts for the batches that travel through an RL post-training loop." in run.stdout
+    assert (run.returncode, run.stdout.splitlines()[-1]) == (0, "set()")
