@@ -226,7 +226,9 @@ class Boundary:
         axis = self.spec.writes.axis or "batch"
         given = dict(passage.sizes)
         given.pop(axis, None)
-        if not self._rows_differ and passage.rows is not None:
+        if self._rows_differ:  # the lengths of a ragged axis belong to the rows that came in
+            given = {name: size for name, size in given.items() if isinstance(size, int)}
+        elif passage.rows is not None:
             given[axis] = passage.rows
         _, wrong, dims = self._check(self.writes, found.together(), passage, given)
         violations = [*wrong, *found.violations]

@@ -168,7 +168,7 @@ def test_a_column_vector_beside_a_vector_is_refused_before_it_broadcasts() -> No
     assert refusal(lambda: advantage(batch)) == (
         "1 problem where stage 'advantage' reads its batch\n\n"
         '  BP011 rank  returns  f32[4, 1], declared "batch"; '
-        "2 axes where 1 are declared; nothing is squeezed or expanded\n\n"
+        "2 axes where 1 is declared; nothing is squeezed or expanded\n\n"
         "  dims  batch=4 (values)"
     )
 
@@ -183,7 +183,7 @@ def test_a_stage_that_broadcasts_by_itself_is_refused_at_its_end() -> None:
     assert refusal(lambda: advantage(batch)) == (
         "1 problem where stage 'advantage' returns its result\n\n"
         '  BP011 rank  advantages  f32[4, 4], declared "batch"; '
-        "2 axes where 1 are declared; nothing is squeezed or expanded"
+        "2 axes where 1 is declared; nothing is squeezed or expanded"
     )
 
 

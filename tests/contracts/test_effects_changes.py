@@ -198,6 +198,18 @@ def test_a_column_with_the_same_cells_counts_as_passed_on() -> None:
     assert run(compute, batch) is batch
 
 
+def test_fewer_cells_are_another_value() -> None:
+    """A column of other rows is refused even where nobody declares it as written."""
+
+    def compute(data: DataProto) -> DataProto:
+        return DataProto.from_dict({}, {"uid": data.non_tensor_batch["uid"][:2]})
+
+    with pytest.raises(ContractError) as caught:
+        run(compute)
+
+    assert [(found.code, found.field) for found in caught.value.violations] == [("BP001", "returns"), ("BP031", "uid")]
+
+
 def test_fields_that_are_passed_on_are_not_part_of_the_result() -> None:
     def compute(data: DataProto) -> DataProto:
         return data.select().union(written(returns=RETURNS))

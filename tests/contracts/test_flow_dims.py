@@ -114,6 +114,25 @@ def test_what_nothing_else_binds_is_the_rest_of_the_axis() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("batch ...", "batch x"),
+        ("batch _", "batch x"),
+        ("batch x", "batch _"),
+        ("batch x y", "batch *shape"),
+        ("batch x", "batch a+b"),
+        ("batch x", "batch 2*a"),
+        ("batch 4*x", "batch 4*a"),
+    ],
+)
+def test_what_cannot_be_known_is_no_finding(written: str, read: str) -> None:
+    one, two = Float32[Tensor, written], Float32[Tensor, read]
+    free = {"a": Meta[int], "b": Meta[int]}
+
+    assert report({"x": one, **free}, declare("Use", {"x": two, **free})).findings == ()
+
+
 # --- the batch axis --------------------------------------------------------------------------------------------------
 
 

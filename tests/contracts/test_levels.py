@@ -112,6 +112,34 @@ def test_off_drops_checks_and_not_results(kind: str, values: list[float], contai
     assert (free is free_batch) == (checked is checked_batch)
 
 
+def test_off_passes_other_arguments_through() -> None:
+    @stage(Rewrite)
+    def scaled(data: DataProto, factor: float, *, shift: float = 0.0) -> DataProto:
+        data.batch["rewards"] = data.batch["rewards"] * factor + shift
+        return data
+
+    with checking("off"):
+        batch = scored()
+        result = scaled(batch, 3.0, shift=1.0)
+
+    assert result is batch
+    assert torch.equal(batch.batch["rewards"], rewards() * 3 + 1)
+
+
+def test_off_takes_a_reads_and_gives_its_writes() -> None:
+    @stage
+    def double(batch: Rewrite.Reads) -> Rewrite.Writes:
+        return Rewrite.Writes(rewards=batch.rewards * 2)
+
+    reads = Rewrite.Reads(rewards=rewards())
+    with checking("off"):
+        results = [double(reads), double(batch=reads)]  # type: ignore[call-overload]
+
+    assert [type(result) for result in results] == [Rewrite.Writes] * 2
+    assert torch.equal(results[0].rewards, rewards() * 2)
+    assert torch.equal(results[1].rewards, rewards() * 2)
+
+
 def test_off_remembers_who_wrote_a_field() -> None:
     batch = scored()
     with checking("off"):

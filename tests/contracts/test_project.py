@@ -10,6 +10,7 @@ import pytest
 from batchpact.contracts import ContractWarning, checking, stage
 from batchpact.contracts.reporting import counted
 from batchpact.dataproto import DataProto
+from batchpact.schemas import MissingFieldError
 from tests.contracts.stages import ComputeReturns, Container, in_every_container, scored
 from tests.contracts.test_undeclared_reads import WITHHELD, every_store, store_of
 
@@ -85,3 +86,21 @@ def test_level_off_withholds_nothing(container: Container, store: str) -> None:
         unchecked(scored(container))
 
     assert seen == [True]
+
+
+@in_every_container
+@pytest.mark.parametrize("project", ["record", "off"])
+def test_what_the_caller_had_before_is_no_write(container: Container, project: Any) -> None:
+    """Handed everything, a stage that returns its input also returns what it never touched."""
+
+    @stage(ComputeReturns, name="compute", project=project)
+    def forgets(data: Any) -> Any:
+        return data
+
+    batch = scored(container)
+    store_of(batch, "tensor")["returns"] = RETURNS
+
+    assert refusal(lambda: forgets(batch), MissingFieldError) == (
+        "1 problem where stage 'compute' returns its result\n\n"
+        '  BP001 missing  returns  declared f32 "batch response"; no name in the result is close'
+    )

@@ -7,12 +7,13 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from batchpact.contracts import checking, stage
-from batchpact.contracts.settings import Settings, current
+from batchpact.contracts.settings import Settings, _environment, current
 from batchpact.dataproto import DataProto
 from batchpact.schemas import ContractError, SettingError
 from tests.contracts.stages import ComputeReturns, refusal, scored
@@ -149,47 +150,51 @@ def test_a_block_with_a_wrong_value_changes_nothing() -> None:
 
 # --- environment -----------------------------------------------------------------------------------------------------
 
-PROGRAM = """
-import warnings
-warnings.simplefilter("ignore")
-from tests.contracts.test_settings import misshapen, nan, outcome_of, plain, unchecked
-print(*(outcome_of(plain, batch) for batch in (misshapen(), nan())), outcome_of(unchecked, misshapen()))
-"""
-
-
-def in_environment(program: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
 
 @pytest.mark.parametrize(
     ("variables", "expected"),
     [
-        ({"BATCHPACT_LEVEL": "off"}, "passed passed passed"),
-        ({"BATCHPACT_LEVEL": "values"}, "BP006 BP021 BP006"),
-        ({"BATCHPACT_ACTION": "warn"}, "passed passed passed"),
+        ({}, Settings()),
+        ({"BATCHPACT_LEVEL": "values"}, Settings(level="values")),
+        ({"BATCHPACT_ACTION": "warn"}, Settings(action="warn")),
+        ({"BATCHPACT_LEVEL": "off", "BATCHPACT_ACTION": "raise"}, Settings(level="off", action="raise")),
     ],
 )
-def test_the_environment_sets_level_and_action(variables: dict[str, str], expected: str) -> None:
-    run = in_environment(PROGRAM, **variables)
+def test_the_environment_sets_level_and_action(
+    variables: dict[str, str], expected: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
 
-    assert (run.stdout.strip(), run.returncode) == (expected, 0), run.stderr
+    assert _environment() == expected
 
 
 @pytest.mark.parametrize(
     ("name", "known"),
     [("BATCHPACT_LEVEL", "'off', 'structure' and 'values'"), ("BATCHPACT_ACTION", "'raise' and 'warn'")],
 )
-def test_a_misspelt_environment_is_an_error_and_not_the_default(name: str, known: str) -> None:
-    run = in_environment("from batchpact.contracts import stage", **{name: "loud"})
+def test_a_misspelt_environment_is_an_error_and_not_the_default(
+    name: str, known: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "loud")
 
-    assert run.returncode == 1
-    assert run.stderr.endswith(
-        "batchpact.schemas.errors.SettingError: 1 problem in the settings\n\n"
-        f"  BP052 setting  {name}  'loud' is not known; {known} are\n"
+    assert refusal(_environment, SettingError) == (
+        f"1 problem in the settings\n\n  BP052 setting  {name}  'loud' is not known; {known} are"
     )
+
+
+def test_a_process_takes_its_settings_from_the_environment_that_it_starts_in() -> None:
+    program = """
+from tests.contracts.test_settings import misshapen, nan, outcome_of, plain, unchecked
+print(*(outcome_of(plain, batch) for batch in (misshapen(), nan())), outcome_of(unchecked, misshapen()))
+"""
+    path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
+    run = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": path, "BATCHPACT_LEVEL": "values"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert run.stdout == "BP006 BP021 BP006\n", run.stderr
