@@ -48,6 +48,8 @@ def rules_of(cls: type) -> dict[str, Callable[[Any], object]]:
         for name, value in vars(base).items():
             if inspect.isfunction(value) and hasattr(value, _MARK):
                 found[name] = value
+            else:  # overridden by something that is no rule
+                found.pop(name, None)
     return found
 
 
@@ -63,8 +65,9 @@ def broken_rule(spec: RowRuleSpec, method: Callable[[Any], object], instance: ob
         answer = method(instance)
     except Exception as error:  # a rule is a user's code: what it raises is reported with the rule's name
         return _violation(spec, f"the rule raised {type(error).__name__}: {error}")
-    holds = answer if isinstance(answer, torch.Tensor) else torch.as_tensor(np.asarray(answer))
-    if holds.dtype is not torch.bool or holds.shape != (rows,):
+    bools = isinstance(answer, np.ndarray) and answer.dtype == np.bool_
+    holds = torch.from_numpy(np.array(answer)) if bools else answer
+    if not isinstance(holds, torch.Tensor) or holds.dtype is not torch.bool or holds.shape != (rows,):
         return _violation(spec, f"the rule returned {describe(answer)}, where bool[{rows}] belongs")
     broken = (~holds).nonzero().flatten().tolist()
     return _violation(spec, f"it does not hold in {listed_rows(broken)}") if broken else None

@@ -116,6 +116,24 @@ def test_a_worker_s_bound_methods_are_stages() -> None:
 
 
 @in_every_container
+def test_a_rewrite_that_moves_a_field_takes_it_from_its_old_store(container: Container) -> None:
+    class Share(StageSchema):
+        class Reads(BatchSchema):
+            uid: NonTensor[str]
+
+        class Writes(BatchSchema):
+            uid: Meta[str]
+
+    @stage
+    def share(batch: Share.Reads) -> Share.Writes:
+        return Share.Writes(uid="/".join(batch.uid))
+
+    stores = stores_of(pipeline(share).run(scored(container)))
+
+    assert (stores.meta["uid"], list(stores.columns)) == ("a/a/b/b", ["data_source"])
+
+
+@in_every_container
 def test_a_stage_without_output_still_drops(container: Container) -> None:
     class DropValues(StageSchema):
         drops = ("values",)

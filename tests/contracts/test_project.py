@@ -11,8 +11,17 @@ from batchpact.contracts import ContractWarning, checking, stage
 from batchpact.contracts.reporting import counted
 from batchpact.dataproto import DataProto
 from batchpact.schemas import MissingFieldError
-from tests.contracts.stages import ComputeReturns, Container, in_every_container, scored
-from tests.contracts.test_undeclared_reads import WITHHELD, every_store, store_of
+from tests.contracts.stages import (
+    RETURNS,
+    WITHHELD,
+    ComputeReturns,
+    Container,
+    every_store,
+    in_every_container,
+    refusal,
+    scored,
+    store_of,
+)
 
 pytestmark = pytest.mark.usefixtures("fresh_counts")
 

@@ -180,14 +180,25 @@ def test_every_call_is_an_event_with_exact_fields_and_bytes(level: Any) -> None:
 def test_a_stage_without_arguments_is_an_event_at_level_off_too() -> None:
     """Such a call takes a short way where nobody observes it."""
 
-    class NoArguments(StageSchema):
+    class Negate(StageSchema):
         class Reads(BatchSchema):
             values: Float32[Tensor, "batch response"]
 
-    typed = stage(NoArguments, name="short")(lambda data: None)
+        class Writes(BatchSchema):
+            costs: Float32[Tensor, "batch response"]
 
-    assert [figures(event) for event in events_of(lambda: typed(scored()), level="off")] == [
-        ("short", 7, 1, 0, WRITTEN, 0)
+    of_carriers = stage(Negate, name="short")(lambda data: written(costs=-data.batch["values"]))
+
+    @stage(name="typed")
+    def of_reads(batch: Negate.Reads) -> Negate.Writes:
+        return Negate.Writes(costs=-batch.values)
+
+    reads = Negate.Reads(values=RETURNS)
+    events = events_of(lambda: of_carriers(scored()), lambda: of_reads(reads), level="off")
+
+    assert [figures(event) for event in events] == [
+        ("short", 7, 1, 1, WRITTEN, WRITTEN),
+        ("typed", None, 1, 1, WRITTEN, WRITTEN),
     ]
 
 

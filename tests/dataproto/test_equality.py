@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import enum
 from collections import OrderedDict
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tensordict import TensorDict
 
 from batchpact.dataproto import difference, equal
 from batchpact.dataproto.tensors import same_memory
@@ -82,6 +84,7 @@ EQUAL: dict[str, tuple[Any, Any]] = {
     "jagged on axis 2": (jagged_on_2([[1], [2]], [[], []]), jagged_on_2([[1], [2]], [[], []])),
     "expanded": (torch.ones(1, 1).expand(3, 2), torch.ones(3, 2)),
     "graph": (torch.ones(2, requires_grad=True), torch.ones(2)),
+    "TensorDict": (TensorDict({"a": torch.ones(2)}, batch_size=[2]), TensorDict({"a": torch.ones(2)}, batch_size=[2])),
     "no element": (torch.empty(0, 3), torch.empty(0, 3)),
 }
 
@@ -118,6 +121,16 @@ def test_every_numeric_column_is_compared(dtype: Any) -> None:
 # --- different --------------------------------------------------------------------------------------------------------
 
 DIFFERENT: list[tuple[Any, Any, str]] = [
+    (
+        TensorDict({"a": torch.arange(2)}, batch_size=[2]),
+        TensorDict({"a": torch.ones(2, dtype=torch.int64)}, batch_size=[2]),
+        "['a']: 1 element differs by up to 1, first in row 0",
+    ),
+    (
+        TensorDict({"a": torch.ones(2)}, batch_size=[2]),
+        TensorDict({"a": torch.ones(2), "b": torch.ones(2)}, batch_size=[2]),
+        "the key 'b' is on one side only",
+    ),
     (1, 2, "1 against 2"),
     (1, True, "int 1 against bool True"),
     (0.0, False, "float 0.0 against bool False"),
@@ -219,6 +232,27 @@ def test_a_value_that_is_met_twice_is_compared_twice() -> None:
     shared = [1]
 
     assert difference([shared, shared], [[1], [2]]) == "[1][0]: 1 against 2"
+
+
+class MadeOnTheFly(Mapping[int, list[int]]):
+    """Its values live no longer than somebody looks at them, and the next one may take their address."""
+
+    def __init__(self, values: list[int]) -> None:
+        self._values = values
+
+    def __getitem__(self, key: int) -> list[int]:
+        return [self._values[key]]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self._values)))
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+def test_values_that_are_made_on_the_fly_are_all_compared() -> None:
+    assert difference(MadeOnTheFly([1] * 99), MadeOnTheFly([1] * 99)) is None
+    assert difference(MadeOnTheFly([1] * 99), MadeOnTheFly([1] * 98 + [2])) == "[98][0]: 1 against 2"
 
 
 # --- memory -----------------------------------------------------------------------------------------------------------

@@ -243,6 +243,16 @@ def test_a_label_and_a_star_bind_no_name() -> None:
     assert [(wrong.code, wrong.field) for wrong in found.violations] == [("BP014", "z")]
 
 
+@pytest.mark.parametrize("kind", [Meta[float], NonTensor[int], Meta[int] | NonTensor[int]], ids=str)
+def test_other_fields_of_that_name_bind_nothing(kind: Any) -> None:
+    class Reads(BatchSchema):
+        x: Float32[Tensor, "batch n//2"]
+        n: kind | None = None
+
+    found = diagnose(Reads.__batchpact__.plan, stores({"x": floats(2, 2)}))
+    assert [(wrong.code, wrong.field) for wrong in found.violations] == [("BP014", "x")]
+
+
 def test_an_absent_optional_field_leaves_an_expression_unchecked() -> None:
     """Its prompt and response would have been bound by a field that may be left out."""
 

@@ -72,6 +72,22 @@ def test_rules_are_inherited_and_may_answer_with_an_array() -> None:
     assert [spec.name for spec in Named.__batchpact__.spec.rules] == ["rewards_are_masked", "uid_is_not_empty"]
 
 
+def test_a_rule_can_be_overridden_by_another_and_by_none() -> None:
+    class Weaker(Masked):
+        @rule
+        def rewards_are_masked(self) -> Tensor:
+            """anything goes"""
+            return torch.ones(len(self.rewards), dtype=torch.bool)
+
+    class Without(Masked):
+        def rewards_are_masked(self) -> Tensor:
+            raise NotImplementedError
+
+    assert said(Masked, response_mask=MASK, rewards=torch.ones(6, 3)) != []
+    assert said(Weaker, response_mask=MASK, rewards=torch.ones(6, 3)) == []
+    assert said(Without, response_mask=MASK, rewards=torch.ones(6, 3)) == []
+
+
 def test_a_rule_sees_the_default_of_an_optional_field_that_is_not_there() -> None:
     assert said(Named, response_mask=MASK, rewards=MASK * 0.5) == []
 
@@ -101,10 +117,38 @@ def test_a_rule_that_raises_or_answers_with_something_else_is_a_violation_of_its
             """x is positive"""
             return self.x
 
+        @rule
+        def forgets_to_return(self) -> None:
+            """x is positive"""
+            _ = self.x > 0
+
+        @rule
+        def words(self) -> np.ndarray:
+            """x is positive"""
+            return np.array(["yes", "no"])
+
     assert said(Wrong, x=torch.ones(2)) == [
         "BP022 raises the rule raised ValueError: no such thing; declared: something",
         "BP022 one_for_all the rule returned bool[], where bool[2] belongs; declared: x is positive",
         "BP022 numbers the rule returned f32[2], where bool[2] belongs; declared: x is positive",
+        "BP022 forgets_to_return the rule returned None, where bool[2] belongs; declared: x is positive",
+        "BP022 words the rule returned str96[2], where bool[2] belongs; declared: x is positive",
+    ]
+
+
+def test_a_rule_may_answer_with_an_array_that_cannot_be_written() -> None:
+    class Reads(BatchSchema):
+        uid: NonTensor[str]
+
+        @rule
+        def named(self) -> np.ndarray:
+            """no uid is empty"""
+            answer = np.array([uid != "" for uid in self.uid])
+            answer.flags.writeable = False
+            return answer
+
+    assert said(Reads, {"uid": np.array(["a", ""], dtype=object)}) == [
+        "BP022 named it does not hold in row 1; declared: no uid is empty"
     ]
 
 

@@ -1,7 +1,7 @@
 """The shape language, part by part, and every way in which a part can be wrong."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batchpact.schemas.shapes import Dim, Expression, ShapeSyntaxError, parse_dims
@@ -123,6 +123,7 @@ def test_a_wrong_dim_is_named_alone_among_right_ones() -> None:
     assert str(caught.value) == "'a+': it ends too early"
 
 
+@settings(deadline=None)
 @given(st.text(max_size=30) | st.text(alphabet="ab_ 01²٣+-*/()=.,#?{}", max_size=30))
 def test_any_text_is_read_or_refused_with_a_message(text: str) -> None:
     try:

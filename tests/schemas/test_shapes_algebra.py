@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from batchpact.schemas.shapes import Expression, parse_dims
 
+law = settings(deadline=None)
 NAMES = ("a", "b", "c")
 
 
@@ -78,6 +79,7 @@ def parsed(text: str) -> Expression:
     return expression.substitute({"zero": Expression.constant(0)})
 
 
+@law
 @given(nodes, sizes)
 def test_an_expression_is_worth_what_python_makes_of_it(node: Node, known: dict[str, int]) -> None:
     expected = worth(node, known)
@@ -87,6 +89,7 @@ def test_an_expression_is_worth_what_python_makes_of_it(node: Node, known: dict[
         assert value == expected
 
 
+@law
 @given(nodes, nodes, nodes)
 def test_sums_and_products_do_not_depend_on_their_order(x: Node, y: Node, z: Node) -> None:
     a, b, c = parsed(written(x)), parsed(written(y)), parsed(written(z))
@@ -98,6 +101,7 @@ def test_sums_and_products_do_not_depend_on_their_order(x: Node, y: Node, z: Nod
     assert a * (b + c) == a * b + a * c
 
 
+@law
 @given(nodes)
 def test_what_is_taken_away_again_leaves_nothing(node: Node) -> None:
     expression = parsed(written(node))
@@ -107,6 +111,7 @@ def test_what_is_taken_away_again_leaves_nothing(node: Node) -> None:
     assert -negative == expression
 
 
+@law
 @given(nodes)
 def test_an_expression_reads_back_what_it_prints(node: Node) -> None:
     expression = parsed(written(node))
@@ -132,6 +137,7 @@ def test_the_normal_form_in_print(text: str, shown: str) -> None:
     assert str(parsed(text)) == shown
 
 
+@law
 @given(nodes, st.sampled_from(NAMES), nodes, sizes)
 def test_a_name_can_be_replaced_by_an_expression(outer: Node, name: str, inner: Node, known: dict[str, int]) -> None:
     value = worth(inner, known)
@@ -143,6 +149,7 @@ def test_a_name_can_be_replaced_by_an_expression(outer: Node, name: str, inner: 
         assert replaced.evaluate(known) == expected
 
 
+@law
 @given(trees(("b", "c"), ("+", "-", "*")), st.sampled_from([-2, -1, 1, 3]), sizes)
 def test_an_isolated_name_follows_from_the_size(rest: Node, factor: int, known: dict[str, int]) -> None:
     node = Binary("+", rest, Binary("*", Leaf(factor), Leaf("a")))
@@ -174,6 +181,7 @@ def test_a_size_is_unknown_where_a_name_or_a_divisor_is_missing() -> None:
     assert parsed("a//b").evaluate({"b": 2}) is None
 
 
+@law
 @given(trees(NAMES, ("+", "-")), sizes)
 def test_the_linear_form_adds_up_to_the_same(node: Node, known: dict[str, int]) -> None:
     linear = parsed(written(node)).linear()

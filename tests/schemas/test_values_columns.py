@@ -182,6 +182,13 @@ def test_a_value_for_the_batch_is_held_to_the_rules_of_a_tensor() -> None:
     assert said(Annotated[Meta[int], Finite(), Binary()], 1, "meta") == ""
 
 
+def test_an_array_for_the_batch_is_a_value_and_no_column() -> None:
+    assert said(Meta[np.ndarray], np.array([0.5, 1.5]), "meta") == ""
+    assert said(Meta[list[float]], np.array([0.5, 1.5]), "meta") == (
+        "BP006 Input should be a valid list, declared list[float]"
+    )
+
+
 def test_a_truth_value_is_no_integer_where_values_are_read() -> None:
     assert said(Meta[int], True, "meta") == "BP006 Input should be a valid integer, declared int"
 
