@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.diagnose import Context, diagnose
@@ -11,16 +12,23 @@ from batchpact.schemas.stores import Stores
 from batchpact.schemas.values import check_values
 
 
-def check_bound(stores: Stores, schema: type[BatchSchema], history: Mapping[str, str], *, values: bool) -> None:
-    """Check a batch against its bound schema; fields that the schema does not declare are free.
+class Bound(NamedTuple):
+    """A schema that a batch keeps to, and sizes that its dims must have."""
 
-    Raises:
-        ContractError: with every violation.
-    """
-    compiled = schema.__batchpact__
-    plan = compiled.plan
-    if plan.sizes(stores) is None or values:
-        found = diagnose(plan, stores, Context(history=history, values=values))
-        violations = found.violations or (check_values(schema, stores) if values else [])
+    schema: type[BatchSchema]
+    dims: Mapping[str, int]
+
+    def check(self, stores: Stores, history: Mapping[str, str], *, values: bool = False) -> None:
+        """Check a batch; fields that the schema does not declare are free.
+
+        Raises:
+            ContractError: with every violation.
+        """
+        compiled = self.schema.__batchpact__
+        if compiled.plan.sizes(stores, self.dims) is not None and not values:
+            return
+        context = Context(given=self.dims, given_from="the bound dims", history=history, values=values)
+        found = diagnose(compiled.plan, stores, context)
+        violations = found.violations or (check_values(self.schema, stores) if values else [])
         if violations:
             raise contract_error(f"where a batch is bound to {compiled.spec.name}", violations, found.dims)

@@ -205,7 +205,7 @@ def joined(parts: Sequence[DataProto], stores: Stores) -> DataProto:
     made = first._derive(batch, columns_of(stores), dict(stores.meta))
     made._writers = {key: stage for part in reversed(parts) for key, stage in part._writers.items()}
     made._rewrites = frozenset().union(*(part._rewrites for part in parts))
-    made._schema = next((part._schema for part in parts if part._schema is not None), None)
+    made._bound = next((part._bound for part in parts if part._bound is not None), None)
     if filled and all(part._origin is not None for part in filled):
         made._origin = np.concatenate([part._origin for part in filled if part._origin is not None])
     if any(part._pads is not None for part in filled):

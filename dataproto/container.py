@@ -9,7 +9,8 @@ import numpy as np
 import torch
 from typing_extensions import Self
 
-from batchpact.dataproto import binding, build
+from batchpact.dataproto import build
+from batchpact.dataproto.binding import Bound
 from batchpact.dataproto.field_operations import FieldOperations
 from batchpact.dataproto.join import OnConflict, compare_rows, concat_stores, union_stores
 from batchpact.dataproto.refusal import refuse, refuse_all
@@ -82,16 +83,21 @@ class DataProto(RowOperations, FieldOperations):
         made = cls.from_dict(tensors, columns, {**(meta_info or {}), **meta})
         return made if schema is None else made.bind(schema)
 
-    def bind(self, schema: type[BatchSchema]) -> Self:
+    def bind(self, schema: type[BatchSchema], *, dims: Mapping[str, int] | None = None) -> Self:
         """Bind a schema: its fields are checked now, values included, and from now on at every union and concat.
 
         Fields that the schema does not declare are free. Batches derived from this one keep the schema.
 
+        Args:
+            schema: what the batch keeps to.
+            dims: sizes that dims must have, beyond agreeing with each other.
+
         Raises:
             ContractError: with everything that does not keep to the schema; it is not bound then.
         """
-        binding.check_bound(self.stores(), schema, self.history(), values=True)
-        self._schema = schema
+        bound = Bound(schema, dict(dims or {}))
+        bound.check(self.stores(), self.history(), values=True)
+        self._bound = bound
         return self
 
     # --- joining -------------------------------------------------------------------------------------------------
@@ -118,9 +124,9 @@ class DataProto(RowOperations, FieldOperations):
         joined = union_stores(left, right, on_conflict, other._rewrites, self.history())
         if joined.violations:
             raise refuse_all("union", joined.violations)
-        if self._schema is not None:
+        if self._bound is not None:
             merged = Stores(*({**one, **two} for one, two in zip(left[:3], joined.stores[:3], strict=True)))
-            binding.check_bound(merged, self._schema, self.history(), values=False)
+            self._bound.check(merged, self.history())
         self._put(joined.stores, [key for _, key in joined.leaves])
         self._writers = {**self._writers, **other._writers}
         self._pads = other._pads if self._pads is None else self._pads
@@ -152,6 +158,6 @@ class DataProto(RowOperations, FieldOperations):
         if violations:
             raise refuse_all("concat", violations)
         made = build.joined(data, stores)
-        if made._schema is not None:
-            binding.check_bound(made.stores(), made._schema, made.history(), values=False)
+        if made._bound is not None:
+            made._bound.check(made.stores(), made.history())
         return made

@@ -12,12 +12,12 @@ from tensordict import TensorDict
 from typing_extensions import Self
 
 from batchpact.dataproto import build
+from batchpact.dataproto.binding import Bound
 from batchpact.dataproto.equality import difference
 from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
 from batchpact.dataproto.rows import Index
 from batchpact.dataproto.tensors import items, store
 from batchpact.dataproto.withheld import HandedDict, HandedTensorDict
-from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.stores import Column, Stores
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -36,7 +36,7 @@ class Batch:
     _writers: Mapping[str, str] = _NOTHING
     _reads: Mapping[str, Collection[str]] = _NOTHING
     _rewrites: frozenset[str] = frozenset()
-    _schema: type[BatchSchema] | None = None
+    _bound: Bound | None = None
     _handed: tuple[Batch, HandOut] | None = None
 
     def __init__(
@@ -100,7 +100,7 @@ class Batch:
         made.non_tensor_batch = self._known(columns)
         made.meta_info = self._known(meta)
         made._writers, made._reads, made._rewrites = self._writers, self._reads, self._rewrites
-        made._schema, made._handed = self._schema, self._handed
+        made._bound, made._handed = self._bound, self._handed
         return made
 
     def _known(self, values: dict[str, Any]) -> dict[str, Any]:
@@ -119,7 +119,7 @@ class Batch:
         """Set fields that are known to fit and remove others; a field that changes its place leaves the old one."""
         for key in drops:
             for held in (self.batch, self.non_tensor_batch, self.meta_info):
-                if held is not None and key in held.keys():  # noqa: SIM118  # a TensorDict has no other membership test
+                if held is not None and key in held.keys():
                     held.pop(key)
         if fields.tensors and (self.batch is None or not len(self.batch.keys())):
             rows = next(iter(fields.tensors.values())).size(0)  # type: ignore[attr-defined]

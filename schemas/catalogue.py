@@ -99,7 +99,7 @@ _CODES = (
         form="{actual}; {expected}",
         means="A dim cannot be computed, because a name in it has no size.",
         hurts="A shape that is not computed is not checked.",
-        fix="Declare a field, an integer meta field or an argument of that name, or pass dims={...}.",
+        fix="Declare a field, an integer meta field or an argument of that name, or bind(schema, dims={...}).",
     ),
     Code(
         code="BP015",

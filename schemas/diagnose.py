@@ -252,7 +252,7 @@ class _Examination:
                             "tensor",
                             actual=f"{dim.text} cannot be computed",
                             expected=f"nothing has a size for {' or '.join(unbound)}",
-                            hint="pass dims={...}, or declare an integer meta field of that name",
+                            hint="declare an integer meta field or an argument of that name",
                         ),
                     )
                 )

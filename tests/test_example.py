@@ -38,7 +38,7 @@ def test_every_configuration_is_healthy_and_runs_at_level_values(use_kl_in_rewar
 
     assert len(done) == 6
     assert done.batch is not None
-    assert ("ref_log_prob" in done.batch.keys()) is (use_kl_in_reward or use_kl_loss)  # noqa: SIM118
+    assert ("ref_log_prob" in done.batch.keys()) is (use_kl_in_reward or use_kl_loss)
     assert ("actor/kl_loss" in done.meta_info["metrics"]) is use_kl_loss
     assert list(done.non_tensor_batch["uid"]) == ["1-0", "1-0", "1-1", "1-1", "1-2", "1-2"]
 

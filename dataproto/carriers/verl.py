@@ -51,7 +51,7 @@ class VerlCarrier(Forgetful):
     def put(self, batch: VerlBatch, fields: Stores, drops: Collection[str]) -> None:
         for held in (batch.batch, batch.non_tensor_batch, batch.meta_info):
             for key in drops:
-                if held is not None and key in held.keys():  # noqa: SIM118  # a TensorDict has no other membership test
+                if held is not None and key in held.keys():
                     held.pop(key)
         if fields.tensors and (batch.batch is None or not len(batch.batch.keys())):
             rows = next(iter(fields.tensors.values())).size(0)  # type: ignore[attr-defined]

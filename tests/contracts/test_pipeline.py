@@ -17,7 +17,9 @@ from batchpact.schemas import (
     Arg,
     BatchSchema,
     From,
+    Meta,
     MissingFieldError,
+    NonTensor,
     Repeat,
     StageSchema,
 )

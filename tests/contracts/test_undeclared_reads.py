@@ -35,7 +35,7 @@ LOOKS: dict[str, Look] = {
     "pop with a default": lambda store, name: store.pop(name, None),
     "setdefault": lambda store, name: store.setdefault(name, torch.zeros(4)),
     "in": lambda store, name: name in store,
-    "in keys()": lambda store, name: name in store.keys(),  # noqa: SIM118
+    "in keys()": lambda store, name: name in store.keys(),
 }
 every_look = pytest.mark.parametrize("look", LOOKS.values(), ids=LOOKS.keys())
 
@@ -133,7 +133,7 @@ def test_a_name_set_by_the_stage_itself_is_its_own(container: Container) -> None
 
     assert seen == {"values": [1.0] * 4, "halves": [0.5] * 4, "in": (True, False)}
     assert torch.equal(store_of(batch, "tensor")["values"], before)
-    assert "halves" not in store_of(batch, "tensor").keys()  # noqa: SIM118
+    assert "halves" not in store_of(batch, "tensor").keys()
 
 
 DERIVATIONS: dict[str, Callable[[DataProto], DataProto]] = {

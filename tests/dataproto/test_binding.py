@@ -35,11 +35,32 @@ def rollout(rows: int = 2) -> DataProto:
     )
 
 
+def bound_to(data: DataProto) -> type[BatchSchema] | None:
+    return None if data._bound is None else data._bound.schema
+
+
+def test_bound_dims_are_held_now_and_at_every_union() -> None:
+    message = (
+        'BP012 shape  responses  i64[2, 3], declared "batch response"; response=4 in the bound dims',
+        'BP012 shape  mask       i64[2, 3], declared "batch response"; response=4 in the bound dims',
+    )
+    dims = "  dims  response=3 (responses, mask)  batch=2 (responses, mask)"
+
+    with pytest.raises(ContractError) as caught:
+        rollout().bind(Rollout, dims={"response": 4})
+    assert str(caught.value) == f"2 problems {BOUND}\n\n  {message[0]}\n  {message[1]}\n\n{dims}"
+
+    data = rollout().bind(Rollout, dims={"response": 3})
+    with pytest.raises(ContractError, match="response=3 in the bound dims"):
+        data.union(DataProto.from_dict({"values": torch.rand(2, 4)}))
+    assert "values" not in data.batch.keys()
+
+
 def test_bind_returns_the_batch_and_undeclared_fields_are_free() -> None:
     data = rollout()
 
     assert data.bind(Rollout) is data
-    assert data._schema is Rollout
+    assert bound_to(data) is Rollout
     assert plain(data) == plain(rollout())
 
 
@@ -56,7 +77,7 @@ def test_bind_names_everything_that_is_wrong_and_does_not_bind() -> None:
     ):
         data.bind(Rollout)
 
-    assert data._schema is None
+    assert bound_to(data) is None
 
 
 def test_bind_checks_values() -> None:
@@ -129,7 +150,7 @@ def test_a_schema_that_any_part_is_bound_to_counts(bound: int) -> None:
     parts = [rollout(), rollout()]
     parts[bound].bind(Rollout)
 
-    assert DataProto.concat(parts)._schema is Rollout
+    assert bound_to(DataProto.concat(parts)) is Rollout
     for part in parts:
         part.pop([], ["uid"])
     with says(MissingFieldError, BOUND, "BP001 missing  uid  declared non-tensor str; no name in the batch is close"):
@@ -141,8 +162,8 @@ def test_what_is_derived_keeps_the_schema() -> None:
 
     derived = [data[:1], data[[1]], data.repeat(2), *data.chunk(2), data.select(), data.pop([])]
 
-    assert [one._schema for one in derived] == [Rollout] * 7
-    assert pickle.loads(pickle.dumps(data))._schema is Rollout
+    assert [bound_to(one) for one in derived] == [Rollout] * 7
+    assert bound_to(pickle.loads(pickle.dumps(data))) is Rollout
 
 
 def test_a_missing_field_is_told_with_who_had_it_last() -> None:

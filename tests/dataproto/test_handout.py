@@ -128,7 +128,7 @@ def test_what_the_stage_sets_does_not_reach_the_caller() -> None:
 OPERATIONS: dict[str, Callable[[DataProto], Any]] = {
     "batch[]": lambda data: data.batch["reward"],
     "batch.get": lambda data: data.batch.get("reward", None),
-    "in batch.keys()": lambda data: "reward" in data.batch.keys(),  # noqa: SIM118
+    "in batch.keys()": lambda data: "reward" in data.batch.keys(),
     "in non_tensor_batch": lambda data: "reward" in data.non_tensor_batch,
     "meta_info.get": lambda data: data.meta_info.get("reward"),
     "select": lambda data: data.select(["reward"]),

@@ -54,7 +54,7 @@ LOOKS: dict[str, Callable[[Any, str], Any]] = {
     "pop with default": lambda store, name: store.pop(name, None),
     "in": lambda store, name: name in store,
     "not in": lambda store, name: name not in store,
-    "in keys()": lambda store, name: name in store.keys(),  # noqa: SIM118
+    "in keys()": lambda store, name: name in store.keys(),
     "setdefault": lambda store, name: store.setdefault(name, torch.zeros(3)),
     "keys() &": lambda store, name: store.keys() & {name},
 }
@@ -114,7 +114,7 @@ def test_the_error_is_a_key_error_that_says_where() -> None:
 def test_names_that_are_not_withheld_miss_as_usual(name: str) -> None:
     for store in (handed(), handed_dict()):
         assert name not in store
-        assert name not in store.keys()  # noqa: SIM118
+        assert name not in store.keys()
         assert store.get(name, 5) == 5
         assert store.pop(name, 6) == 6
         with pytest.raises(KeyError) as caught:
@@ -130,7 +130,7 @@ def test_what_was_handed_out_is_there() -> None:
 
     assert store["ids"] is store.get("ids") is SOURCE.tensors["ids"]
     assert "ids" in store
-    assert "ids" in store.keys()  # noqa: SIM118
+    assert "ids" in store.keys()
     assert plain["k"] == plain.get("k") == plain.setdefault("k", 2) == 1
     assert "k" in plain
     assert plain.pop("k") == 1
@@ -200,7 +200,7 @@ def test_what_is_derived_knows_the_withheld_names(derive: Callable[[HandedTensor
     with says(UndeclaredReadError, SUBJECT, HIDDEN):
         derived.get("hidden", None)
     with says(UndeclaredReadError, SUBJECT, HIDDEN):
-        "hidden" in derived.keys()  # noqa: B015, SIM118
+        "hidden" in derived.keys()  # noqa: B015
     assert derived.get("nowhere", None) is None
 
 

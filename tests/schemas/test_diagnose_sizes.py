@@ -226,7 +226,7 @@ def test_an_expression_over_names_that_nothing_binds_cannot_be_computed() -> Non
 
     assert complaint(Reads, stores({"input_ids": ids(2, 9)})) == (
         "  BP014 unbound  input_ids  prompt+response cannot be computed; nothing has a size for prompt or response; "
-        "pass dims={...}, or declare an integer meta field of that name\n"
+        "declare an integer meta field or an argument of that name\n"
         "\n"
         "  dims  batch=2 (input_ids)"
     )

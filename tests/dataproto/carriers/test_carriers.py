@@ -152,7 +152,13 @@ def test_dropping_a_name_that_is_not_there_is_nothing(batch: Any) -> None:
 
 @pytest.mark.parametrize(
     ("item", "rows"),
-    [(slice(1, 3), [1, 2]), ([2, 0, 2], [2, 0, 2]), (slice(0, 0), []), ([1], [1]), (slice(None, None, -1), [2, 1, 0])],
+    [
+        (slice(1, 3), [1, 2]),
+        ([2, 0, 2, 1], [2, 0, 2, 1]),
+        (slice(0, 0), []),
+        ([1], [1]),
+        (slice(None, None, -1), [2, 1, 0]),
+    ],
 )
 def test_all_fields_take_the_same_rows_and_meta_stays_whole(batch: Any, item: Any, rows: list[int]) -> None:
     carrier = carried(batch)
@@ -199,7 +205,7 @@ def test_the_declared_fields_are_handed_out_in_a_container_of_the_same_kind(batc
 LOOKS: dict[str, Callable[[Any], Any]] = {
     "three": lambda meta: meta.get("three", None),
     "k": lambda meta: "k" in meta,
-    "flat": lambda meta: "flat" in meta.keys(),  # noqa: SIM118
+    "flat": lambda meta: "flat" in meta.keys(),
 }
 
 

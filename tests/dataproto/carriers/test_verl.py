@@ -72,7 +72,7 @@ def test_a_stage_is_handed_its_kind_and_what_it_declares(kind: Any) -> None:
     assert len(handed) == 3
     assert shown(carrier(handed).stores(handed)) == {"ids": WHOLE["ids"], "cells": WHOLE["cells"], "kl_coef": 0.1}
     for store, name in ((handed.batch, "flat"), (handed.non_tensor_batch, "flat"), (handed.meta_info, "k")):
-        for look in (lambda s, n: s[n], lambda s, n: s.get(n, None), lambda s, n: n in s.keys()):  # noqa: SIM118
+        for look in (lambda s, n: s[n], lambda s, n: s.get(n, None), lambda s, n: n in s.keys()):
             with pytest.raises(UndeclaredReadError):
                 look(store, name)
     with pytest.raises(ValueError, match="read-only"):
