@@ -37,7 +37,7 @@ def test_other_arguments_pass_through_and_the_batch_may_stand_anywhere() -> None
 
 @pytest.mark.parametrize("kind", [scored, lambda: scored(tensor_dict)], ids=["ours", "tensordict"])
 def test_the_batch_may_be_passed_by_keyword(kind: Any) -> None:
-    result = of_signature(batch=kind())  # type: ignore[call-overload]
+    result = of_signature(batch=kind())
 
     assert torch.equal(stores_of(result).tensors["returns"], RETURNS)
 

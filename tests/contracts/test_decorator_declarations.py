@@ -21,13 +21,13 @@ def no_reads(data: DataProto) -> Writes: ...
 def two_reads(batch: Reads, other: Writes) -> Writes: ...
 
 
-def no_result(batch: Reads): ...  # type: ignore[no-untyped-def]
+def no_result(batch: Reads): ...
 
 
 def other_result(batch: Reads) -> DataProto: ...
 
 
-def unresolved(batch: NotThere) -> Writes: ...  # type: ignore[name-defined]
+def unresolved(batch: NotThere) -> Writes: ...
 
 
 def generator(batch: Reads) -> Iterator[Writes]:
@@ -100,10 +100,8 @@ def test_a_stage_may_be_made_in_a_function_of_another_schema() -> None:
         class Reads(BatchSchema):
             uid: NonTensor[str]
 
-    assert make(Local).contract.spec.reads.fields[0].key == "uid"  # type: ignore[attr-defined]
+    assert make(Local).contract.spec.reads.fields[0].key == "uid"
 
 
 def test_local_names_are_no_part_of_a_qualified_name() -> None:
-    assert make(ComputeReturns).contract.spec.qualname == (  # type: ignore[attr-defined]
-        "tests.contracts.test_decorator_declarations.make.made"
-    )
+    assert make(ComputeReturns).contract.spec.qualname == ("tests.contracts.test_decorator_declarations.make.made")

@@ -69,14 +69,14 @@ def test_an_input_that_is_changed_in_place_is_found(container: Container, change
 
 def test_it_is_found_where_nothing_is_returned_too() -> None:
     def compute(data: DataProto) -> None:
-        data.batch["rewards"].mul_(2)  # type: ignore[index]
+        data.batch["rewards"].mul_(2)
 
     assert refusal(lambda: run(compute)) == CHANGED
 
 
 def test_a_clone_may_be_changed() -> None:
     def compute(data: DataProto) -> DataProto:
-        return written(returns=data.batch["rewards"].clone().mul_(2))  # type: ignore[index]
+        return written(returns=data.batch["rewards"].clone().mul_(2))
 
     assert torch.equal(run(compute).batch["returns"], rewards() * 2)
 
@@ -93,7 +93,7 @@ def test_fields_that_are_views_of_one_tensor_are_all_named() -> None:
 
     @stage(Two)
     def halves(data: DataProto) -> None:
-        data.batch["left"].zero_()  # type: ignore[index]
+        data.batch["left"].zero_()
 
     with pytest.raises(ContractError) as caught:
         halves(batch)
@@ -115,7 +115,7 @@ def test_nothing_is_said_about_an_input_that_shares_memory_with_a_rewritten_fiel
 
     @stage(Rewrite)
     def halves(data: DataProto) -> DataProto:
-        data.batch["left"].zero_()  # type: ignore[index]
+        data.batch["left"].zero_()
         return data
 
     assert halves(batch).batch["left"].sum() == 0

@@ -40,7 +40,7 @@ def batch_of(container: Container) -> Any:
 
 
 def rows_of(batch: Any, key: str) -> list[list[float]]:
-    return [row.tolist() for row in stores_of(batch).tensors[key].unbind(0)]  # type: ignore[attr-defined]
+    return [row.tolist() for row in stores_of(batch).tensors[key].unbind(0)]
 
 
 @in_every_container

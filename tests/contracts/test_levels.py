@@ -133,7 +133,7 @@ def test_off_takes_a_reads_and_gives_its_writes() -> None:
 
     reads = Rewrite.Reads(rewards=rewards())
     with checking("off"):
-        results = [double(reads), double(batch=reads)]  # type: ignore[call-overload]
+        results = [double(reads), double(batch=reads)]
 
     assert [type(result) for result in results] == [Rewrite.Writes] * 2
     assert torch.equal(results[0].rewards, rewards() * 2)

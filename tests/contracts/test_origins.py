@@ -70,8 +70,8 @@ def run(schema: type[StageSchema], function: Callable[[Any], Any], batch: Any = 
 def rows_of(batch: Any) -> tuple[list[float], list[str], list[float], dict[str, object]]:
     """What became of the rows: a field that was read, two that were not handed out, and meta."""
     stores = stores_of(batch)
-    firsts = {key: tensor[:, 0].tolist() for key, tensor in stores.tensors.items() if tensor.dim() > 1}  # type: ignore[attr-defined]
-    return firsts["rewards"], stores.columns["data_source"].tolist(), firsts["values"], dict(stores.meta)  # type: ignore[attr-defined]
+    firsts = {key: tensor[:, 0].tolist() for key, tensor in stores.tensors.items() if tensor.dim() > 1}
+    return firsts["rewards"], stores.columns["data_source"].tolist(), firsts["values"], dict(stores.meta)
 
 
 META = {"gamma": 0.5, "global_steps": 7}
@@ -141,7 +141,7 @@ def test_after_new_rows_only_what_was_written_remains(container: Container) -> N
     result = run(New, lambda data: Total.Writes(total=torch.arange(7.0)), scored(container))
 
     assert stores_of(result).names() == ["total"]
-    assert stores_of(result).tensors["total"].tolist() == [0, 1, 2, 3, 4, 5, 6]  # type: ignore[attr-defined]
+    assert stores_of(result).tensors["total"].tolist() == [0, 1, 2, 3, 4, 5, 6]
 
 
 def test_a_select_may_choose_nothing() -> None:

@@ -165,7 +165,7 @@ def test_a_rewrite_in_the_returned_input_moves_the_field_to_its_new_store(contai
     in_place(batch)
     stores = stores_of(batch)
 
-    assert stores.tensors["rewards"].dtype is torch.int64  # type: ignore[attr-defined]
+    assert stores.tensors["rewards"].dtype is torch.int64
     assert stores.meta["uid"] == "one"
     assert "uid" not in stores.columns
 

@@ -61,7 +61,7 @@ def test_run_joins_what_every_stage_wrote(container: Container) -> None:
     assert sorted(stores.tensors) == ["advantages", "best", "response_mask", "returns", "rewards"], "values is dropped"
     assert torch.equal(stores.tensors["advantages"], advantages[[3, 2]])
     assert torch.equal(stores.tensors["best"], advantages.sum(1)[[3, 2]])
-    assert {key: list(column) for key, column in stores.columns.items()} == {  # type: ignore[call-overload]
+    assert {key: list(column) for key, column in stores.columns.items()} == {
         "uid": ["b", "b"],
         "data_source": ["code", "code"],
     }

@@ -212,7 +212,7 @@ def test_an_open_reads_has_every_field_of_the_batch() -> None:
 
     @stage
     def everything(batch: Open.Reads) -> None:
-        seen.extend([batch.rewards, batch.data_source.tolist(), batch.global_steps])  # type: ignore[attr-defined]
+        seen.extend([batch.rewards, batch.data_source.tolist(), batch.global_steps])
 
     batch = scored()
     everything(batch)
@@ -223,6 +223,6 @@ def test_an_open_reads_has_every_field_of_the_batch() -> None:
 
 def test_an_undeclared_name_without_a_stage_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"^ComputeReturns\.Reads declares no field 'values'$"):
-        _ = reads().values  # type: ignore[attr-defined]
+        _ = reads().values
     with pytest.raises(ContractError):
         compute(reads(gamma=None))

@@ -90,7 +90,7 @@ def test_warn_gives_a_result_of_other_rows_all_the_same(container: Container) ->
     with pytest.warns(ContractWarning, match="BP012 shape  returns"), checking(action="warn"):
         result = run(lambda data: written(returns=RETURNS[:2]), scored(container))
 
-    assert stores_of(result).tensors["returns"].shape == (2, 3)  # type: ignore[attr-defined]
+    assert stores_of(result).tensors["returns"].shape == (2, 3)
 
 
 def test_only_the_first_rank_warns(monkeypatch: pytest.MonkeyPatch) -> None:

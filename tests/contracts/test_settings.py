@@ -128,11 +128,11 @@ def checking_with(**settings: Any) -> Callable[[], object]:
         ),
         (checking_with(sample=0), "sample  0 rows; 1 or more, or None for all"),
         (
-            lambda: stage(ComputeReturns, level="hard"),  # type: ignore[call-overload]
+            lambda: stage(ComputeReturns, level="hard"),
             "level  'hard' is not known; 'off', 'structure' and 'values' are",
         ),
         (
-            lambda: stage(ComputeReturns, project="maybe"),  # type: ignore[call-overload]
+            lambda: stage(ComputeReturns, project="maybe"),
             "project  'maybe' is not known; 'on', 'record' and 'off' are",
         ),
     ],

@@ -198,7 +198,7 @@ def test_key_sets_are_looks_as_well() -> None:
 def test_an_undeclared_attribute_of_typed_reads_is_an_error() -> None:
     @stage
     def asking(batch: ComputeReturns.Reads) -> None:
-        _ = batch.values  # type: ignore[attr-defined]
+        _ = batch.values
 
     assert refusal(lambda: asking(scored()), UndeclaredReadError) == (
         "1 problem in stage 'asking', which looked for a field it does not declare\n\n"
@@ -225,7 +225,7 @@ def test_other_attributes_of_typed_reads_miss_as_usual() -> None:
     def asking(batch: ComputeReturns.Reads) -> None:
         seen.append(hasattr(batch, "nobody_has_it"))
         with pytest.raises(AttributeError, match=r"^ComputeReturns\.Reads declares no field 'nobody_has_it'$"):
-            _ = batch.nobody_has_it  # type: ignore[attr-defined]
+            _ = batch.nobody_has_it
 
     asking(scored())
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from tensordict import TensorDict
 
@@ -35,6 +36,12 @@ def refuses(operation: str, *lines: str, kind: type[ContractError] = BatchError)
     """The block is refused by an operation of `DataProto`, with these lines and no others."""
     with says(kind, f"in DataProto.{operation}; nothing was changed", *lines):
         yield
+
+
+# --- laws -----------------------------------------------------------------------------------------------------------------
+
+law = settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""The settings of the property tests; how fast they are depends on who else uses the machine."""
 
 
 # --- batches ----------------------------------------------------------------------------------------------------------

@@ -6,13 +6,11 @@ import pickle
 
 import numpy as np
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from batchpact.dataproto import DataProto, difference
-from tests.dataproto.support import batches, plain
-
-law = settings(max_examples=40, deadline=None)
+from tests.dataproto.support import batches, law, plain
 
 
 def assert_same(result: DataProto, expected: DataProto) -> None:

@@ -6,14 +6,12 @@ from itertools import pairwise
 
 import pytest
 import torch
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from batchpact.dataproto import nested
 from batchpact.dataproto.rows import Rows, plan_rows
-from tests.dataproto.support import offsets
-
-law = settings(max_examples=60, deadline=None)
+from tests.dataproto.support import law, offsets
 
 
 @st.composite

@@ -88,7 +88,7 @@ def steps(draw: st.DrawFn, batch: DataProto) -> Step:
     return lambda data: [data, data.pop(*some)]
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_a_chain_of_operations_gives_what_verl_gives(verl_proto: Any, data: st.DataObject) -> None:
     given_fields = data.draw(st.composite(fields)(rows=data.draw(st.integers(1, 6))))
