@@ -52,6 +52,11 @@ def check(
             console.print(str(error), style="red", markup=False)
             failed = True
             continue
+        except Exception:
+            # The module of the target is somebody's code, and may fail in any way; its own traceback says most.
+            console.print_exception(max_frames=20)
+            console.print(f"the target {target} could not be imported", style="red", markup=False)
+            raise typer.Exit(2) from None
         for report in reports:
             console.print(str(report), style="green" if report.ok else "red", markup=False)
             failed = failed or not report.ok

@@ -210,7 +210,21 @@ def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any
             return (unchecked if direct and is_off(level) and not observed() else call)(args, kwargs)
 
     wrapper.contract = boundary  # type: ignore[attr-defined]
+    wrapper.__signature__ = _signature(function, boundary)  # type: ignore[attr-defined]
     return wrapper
+
+
+def _signature(function: Callable[..., Any], boundary: Boundary) -> inspect.Signature:
+    """What a stage can be called with: the function's parameters, and the contract's arguments beside them."""
+    signature = inspect.signature(function)
+    parameters = list(signature.parameters.values())
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
+        return signature
+    for field in boundary.spec.reads.fields:
+        if field.place("arg") is not None and field.name not in signature.parameters:
+            default = inspect.Parameter.empty if field.required and field.source is None else field.default
+            parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
+    return signature.replace(parameters=parameters)
 
 
 def _find_batch(boundary: Boundary, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int | str:

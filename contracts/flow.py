@@ -15,7 +15,7 @@ from batchpact.schemas.names import closest
 from batchpact.schemas.record import FieldSpec, PipelineSpec, PlaceSpec, SchemaSpec, StageSpec
 from batchpact.schemas.shapes import Dim, Expression, parse_dims
 from batchpact.schemas.text import join_names
-from batchpact.schemas.violations import Violation, Where
+from batchpact.schemas.violations import Severity, Violation, Where
 
 INPUTS = "the inputs"
 
@@ -171,9 +171,8 @@ class _Flow:
             if dim.kind == "name" and dim.name is not None:
                 meaning = names.setdefault(dim.name, actual)
                 if meaning != actual:
-                    self._differ(
-                        stage, field, held, f"{dim.name} is {meaning} elsewhere in what it reads, and {actual} here"
-                    )
+                    hint = f"{dim.name} is {meaning} elsewhere in what it reads, and {actual} here"
+                    self._differ(stage, field, held, hint, "warning" if _may_agree(meaning, actual) else "error")
             elif dim.kind == "fixed" and dim.size is not None:
                 constant = actual.evaluate({})
                 if constant is not None and constant != dim.size:
@@ -200,9 +199,9 @@ class _Flow:
         if expected != actual and (len(actual.terms) > 1 or actual.evaluate({}) is not None):
             self._differ(stage, field, held, f"{dim.text} is {expected}, and {actual} here")
 
-    def _differ(self, stage: StageSpec, field: FieldSpec, held: Held, hint: str) -> None:
+    def _differ(self, stage: StageSpec, field: FieldSpec, held: Held, hint: str, severity: Severity = "error") -> None:
         actual = _has(held.writer, held.field.places[0])
-        self._add(stage.name, "BP012", field.key, actual=actual, expected=either(field), hint=hint)
+        self._add(stage.name, "BP012", field.key, actual=actual, expected=either(field), hint=hint, severity=severity)
 
     # --- writing -------------------------------------------------------------------------------------------------
 
@@ -261,6 +260,14 @@ def _axis(dim: Dim, writer: str, names: dict[str, Expression]) -> Expression | N
     for name in expression.names():
         names.setdefault(name, Expression.name(f"{writer}.{name}"))
     return expression.substitute(names)
+
+
+def _may_agree(one: Expression, other: Expression) -> bool:
+    """Whether two axes have the same size if their writers mean the same: one name, made by two stages."""
+    names, others = list(one.names()), list(other.names())
+    if [len(names), len(others)] != [1, 1] or Expression.name(names[0]) != one or Expression.name(others[0]) != other:
+        return False
+    return names[0].rpartition(".")[2] == others[0].rpartition(".")[2]
 
 
 def _is_size(field: FieldSpec) -> bool:

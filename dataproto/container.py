@@ -95,6 +95,7 @@ class DataProto(RowOperations, FieldOperations):
         Raises:
             ContractError: with everything that does not keep to the schema; it is not bound then.
         """
+        self.check_consistency()
         bound = Bound(schema, dict(dims or {}))
         bound.check(self.stores(), self.history(), values=True)
         self._bound = bound

@@ -112,7 +112,8 @@ class _Examination:
             hint = "" if spec.required else "leave the field out where there is no value"
             return _violation("BP006", spec, actual="None", expected=either(spec), hint=hint)
         if spec.required and not (elsewhere is not None and spec.nullable):
-            return _violation("BP001", spec, expected=either(spec), hint=self._closest(spec.key))
+            hint = _ways_to_pass(spec) if allowed == ["arg"] else self._closest(spec.key)
+            return _violation("BP001", spec, expected=either(spec), hint=hint)
         return None
 
     def _closest(self, key: str) -> str:
@@ -147,9 +148,10 @@ class _Examination:
         if value.dtype not in check.dtypes:
             wanted = short_name(place.dtype or "any")
             hint = f"cast it where it is made: x.to(torch.{next(iter(place.dtypes))})" if len(place.dtypes) == 1 else ""
-            return _violation(
-                "BP005", spec, place.placement, actual=short_name(dtype_name(value.dtype)), expected=wanted, hint=hint
-            )
+            actual = short_name(dtype_name(value.dtype))
+            # Its axes count all the same: a wrong dtype must not hide a wrong shape.
+            dtype = _violation("BP005", spec, place.placement, actual=actual, expected=wanted, hint=hint)
+            self._found.append((order, dtype))
         bound = axes(check.dims, value)
         if bound is None:
             hint = f"{_axes_words(value.dim(), check.dims)}; nothing is squeezed or expanded"
@@ -297,6 +299,12 @@ def _layout_prefix(tensor: torch.Tensor) -> str:
 
 def _layout_words(place: PlaceSpec) -> str:
     return f'jagged on "{place.ragged}"' if place.ragged is not None else f'dense "{place.dims}"'
+
+
+def _ways_to_pass(spec: FieldSpec) -> str:
+    """How an argument that is missing comes to a stage."""
+    configured = "" if spec.source is None else f", or set {spec.source} in the configuration"
+    return f"pass {spec.name}=... with the call{configured}"
 
 
 def _way_over(spec: FieldSpec, placement: PlacementName, value: object) -> str:

@@ -177,7 +177,8 @@ def test_a_keyword_that_nobody_declares_is_pythons_error() -> None:
 def test_a_missing_argument_is_refused_with_the_missing_meta_field() -> None:
     assert refusal(lambda: seen_by(takes_coef, config=None), MissingFieldError) == (
         "2 problems where stage 'weigh' reads its batch\n\n"
-        "  BP001 missing  coef         declared argument float; no name in the batch is close\n"
+        "  BP001 missing  coef         declared argument float; "
+        "pass coef=... with the call, or set algorithm.coef in the configuration\n"
         "  BP001 missing  temperature  declared meta float; no name in the batch is close"
     )
 

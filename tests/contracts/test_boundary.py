@@ -136,11 +136,15 @@ def test_the_same_violation_reads_the_same_in_every_container(container: Contain
     )
 
     assert refusal(lambda: never_run(batch)) == (
-        "3 problems where stage 'never_run' reads its batch\n"
+        "4 problems where stage 'never_run' reads its batch\n"
         "\n"
-        "  BP005 dtype    rewards  f64, declared f32; cast it where it is made: x.to(torch.float32)\n"
-        "  BP001 missing  uid      declared non-tensor str; no name in the batch is close\n"
-        "  BP003 place    gamma    4 objects in non_tensor_batch; declared meta, one for the batch"
+        "  BP005 dtype    rewards   f64, declared f32; cast it where it is made: x.to(torch.float32)\n"
+        "  BP001 missing  uid       declared non-tensor str; no name in the batch is close\n"
+        "  BP003 place    gamma     4 objects in non_tensor_batch; declared meta, one for the batch\n"
+        "  BP013 dims     response  3 in rewards, 2 in response_mask; "
+        "all must agree, and no size is in the majority\n"
+        "\n"
+        "  dims  batch=4 (rewards, response_mask)  response=3 (rewards) 2 (response_mask)"
     )
 
 

@@ -214,8 +214,17 @@ def test_a_stage_is_a_function_that_looks_like_its_function(function: Any) -> No
     assert inspect.isfunction(function)
     for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
         assert getattr(function, attribute) == getattr(original, attribute)
-    assert inspect.signature(function) == inspect.signature(original)
+    signature, declared = inspect.signature(function), inspect.signature(original)
+    assert signature.return_annotation == declared.return_annotation
+    assert list(signature.parameters.values())[: len(declared.parameters)] == list(declared.parameters.values())
     assert inspect.iscoroutinefunction(function) == inspect.iscoroutinefunction(original)
+
+
+def test_the_signature_of_a_stage_has_the_arguments_of_its_contract() -> None:
+    """Ray checks a call against it before anything is sent."""
+    assert str(inspect.signature(of_signature)) == (
+        "(batch: 'ComputeReturns.Reads', *, scale=1.0) -> 'ComputeReturns.Writes'"
+    )
 
 
 @every_stage

@@ -32,8 +32,12 @@ class Critic:
 
     @stage
     def of_signature(self, batch: ComputeReturns.Reads, scale: float) -> ComputeReturns.Writes:
-        """It takes its argument: Ray compares a call with the signature before the stage sees it."""
         return ComputeReturns.Writes(returns=returns_of(batch.rewards, batch.gamma, scale))
+
+    @stage(ComputeReturns)
+    def scaled(self, data: DataProto) -> DataProto:
+        """It does not take its argument: Ray compares a call with the signature before the stage sees it."""
+        return written(returns=data.batch["rewards"] * data.meta_info["scale"])
 
     @stage(ComputeReturns)
     def peeking(self, data: DataProto) -> None:
@@ -68,6 +72,12 @@ def test_both_forms_run_in_an_actor(critic: Any) -> None:
     assert torch.equal(of_schema.batch["returns"], rewards() + 0.5)
     assert torch.equal(of_signature.batch["returns"], RETURNS * 2)
     assert batch.union(of_signature).last_writer("returns") == "of_signature"
+
+
+def test_an_argument_that_the_method_does_not_take_is_passed_to_an_actor_all_the_same(critic: Any) -> None:
+    result = ray.get(critic.scaled.remote(scored(), scale=3.0))
+
+    assert torch.equal(result.batch["returns"], rewards() * 3)
 
 
 def test_an_async_method_runs_in_an_actor(critic: Any) -> None:

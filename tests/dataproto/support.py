@@ -38,9 +38,9 @@ def refuses(operation: str, *lines: str, kind: type[ContractError] = BatchError)
         yield
 
 
-# --- laws -----------------------------------------------------------------------------------------------------------------
+# --- laws -----------------------------------------------------------------------------------------------------------
 
-law = settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+law = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """The settings of the property tests; how fast they are depends on who else uses the machine."""
 
 

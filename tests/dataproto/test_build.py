@@ -10,6 +10,7 @@ import torch
 from tensordict import TensorDict
 
 from batchpact.dataproto import DataProto, column
+from batchpact.schemas import BatchSchema
 from tests.dataproto.support import jagged, jagged_on_2, refuses, small
 
 # --- from_dict --------------------------------------------------------------------------------------------------------
@@ -199,6 +200,11 @@ def test_a_tensor_store_without_tensors_does_not_count_rows_beside_columns() -> 
 
 # --- direct writes ----------------------------------------------------------------------------------------------------
 
+
+class Anything(BatchSchema):
+    """Declares nothing."""
+
+
 OPERATIONS = {
     "select": lambda data: data.select(),
     "pop": lambda data: data.pop(["ids"]),
@@ -214,6 +220,7 @@ OPERATIONS = {
     "union": lambda data: data.union(DataProto()),
     "union with it": lambda data: DataProto().union(data),
     "concat": lambda data: DataProto.concat([small(), data]),
+    "bind": lambda data: data.bind(Anything),
 }
 
 

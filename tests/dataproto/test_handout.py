@@ -220,7 +220,7 @@ def test_pad_marks_are_handed_out() -> None:
 # --- everything is handed out -----------------------------------------------------------------------------------------
 
 
-def test_without_withheld_names_the_stores_are_ordinary_and_the_caller_s_no_more() -> None:
+def test_where_nothing_is_withheld_the_stores_are_ordinary_and_of_their_own() -> None:
     data = small()
     handed = data._hand_out(HandOut(None, None, None, {"kl_coef": 0.1}, (), None))
 

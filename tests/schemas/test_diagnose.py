@@ -114,8 +114,13 @@ def test_a_missing_argument_says_that_it_comes_with_the_call() -> None:
     class Reads(BatchSchema):
         coef: Arg[float]
 
-    assert complaint(Reads, stores()) == (
-        "  BP001 missing  coef  declared argument float; no name in the batch is close"
+    class Configured(BatchSchema):
+        coef: Annotated[Arg[float], From("algorithm.coef")]
+
+    assert complaint(Reads, stores()) == ("  BP001 missing  coef  declared argument float; pass coef=... with the call")
+    assert complaint(Configured, stores()) == (
+        "  BP001 missing  coef  declared argument float; "
+        "pass coef=... with the call, or set algorithm.coef in the configuration"
     )
 
 

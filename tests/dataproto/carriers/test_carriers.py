@@ -18,7 +18,7 @@ from batchpact.dataproto.rows import Rows, plan_rows
 from batchpact.dataproto.withheld import Withheld
 from batchpact.schemas import UndeclaredReadError
 from batchpact.schemas.stores import Stores
-from tests.dataproto.carriers.kinds import KINDS, WHOLE, LooksLikeVerl, ours, places, shown
+from tests.dataproto.carriers.kinds import KINDS, WHOLE, LooksLikeVerl, needs_columns_without_rows, ours, places, shown
 from tests.dataproto.support import says
 
 
@@ -152,15 +152,18 @@ def test_dropping_a_name_that_is_not_there_is_nothing(batch: Any) -> None:
 
 @pytest.mark.parametrize(
     ("item", "rows"),
-    [
-        (slice(1, 3), [1, 2]),
-        ([2, 0, 2, 1], [2, 0, 2, 1]),
-        (slice(0, 0), []),
-        ([1], [1]),
-        (slice(None, None, -1), [2, 1, 0]),
-    ],
+    [(slice(1, 3), [1, 2]), ([2, 0, 2, 1], [2, 0, 2, 1]), ([1], [1]), (slice(None, None, -1), [2, 1, 0])],
 )
 def test_all_fields_take_the_same_rows_and_meta_stays_whole(batch: Any, item: Any, rows: list[int]) -> None:
+    assert_rows(batch, item, rows)
+
+
+@pytest.mark.parametrize("kind", [*("ours", "verl"), pytest.param("TensorDict", marks=needs_columns_without_rows)])
+def test_no_rows_are_taken_too(kind: str) -> None:
+    assert_rows(KINDS[kind](), slice(0, 0), [])
+
+
+def assert_rows(batch: Any, item: Any, rows: list[int]) -> None:
     carrier = carried(batch)
 
     taken = carrier.take(batch, plan_rows("op", item, 3))
