@@ -43,6 +43,7 @@ class Boundary:
         spec: the record of the stage.
         reads: what it reads.
         writes: what it writes.
+        function: the bare function.
         typed: whether the function takes a `Reads` instance.
         parameters: the function's parameters by name, with their positions.
         level: the level that this stage asks for, where nothing around it does.
@@ -54,6 +55,7 @@ class Boundary:
         spec: StageSpec,
         reads: type[BatchSchema],
         writes: type[BatchSchema],
+        function: Callable[..., Any],
         *,
         typed: bool,
         parameters: Mapping[str, int | None],
@@ -64,6 +66,7 @@ class Boundary:
         self.name = spec.name
         self.reads = reads
         self.writes = writes
+        self.function = function
         self.typed = typed
         self.level = level
         self.project = project

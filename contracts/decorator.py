@@ -174,7 +174,7 @@ def _decorate(
     qualname = f"{function.__module__}.{function.__qualname__.replace('<locals>.', '')}"
     spec = stage_spec(name or function.__name__, qualname, doc, reads, writes, facts)
     boundary = Boundary(
-        spec, reads, writes, typed=typed, parameters=_parameters(function), level=level, project=project
+        spec, reads, writes, function, typed=typed, parameters=_parameters(function), level=level, project=project
     )
     registry.add(boundary)
     return _wrap(function, boundary)
@@ -211,6 +211,8 @@ def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any
 
     wrapper.contract = boundary  # type: ignore[attr-defined]
     wrapper.__signature__ = _signature(function, boundary)  # type: ignore[attr-defined]
+    # Ray unwraps a method to see what it can be called with, and would miss the contract's arguments.
+    del wrapper.__wrapped__  # type: ignore[attr-defined]
     return wrapper
 
 

@@ -139,8 +139,8 @@ async def test_an_async_stage_is_refused_where_it_is_awaited() -> None:
 
 @pytest.mark.parametrize("settings", [{}, {"name": "sum"}, {"level": "values"}, {"project": "off"}])
 def test_settings_go_before_either_form(settings: Any) -> None:
-    typed = stage(**settings)(of_signature.__wrapped__)
-    of_carriers = stage(ComputeReturns, **settings)(of_schema.__wrapped__)
+    typed = stage(**settings)(of_signature.contract.function)
+    of_carriers = stage(ComputeReturns, **settings)(of_schema.contract.function)
 
     for function in (typed, of_carriers):
         assert torch.equal(function(scored()).batch["returns"], RETURNS)
@@ -209,7 +209,7 @@ def test_the_facts_come_from_the_schema_that_owns_the_reads() -> None:
 
 @every_stage
 def test_a_stage_is_a_function_that_looks_like_its_function(function: Any) -> None:
-    original = function.__wrapped__
+    original = function.contract.function
 
     assert inspect.isfunction(function)
     for attribute in ("__name__", "__qualname__", "__module__", "__doc__"):
