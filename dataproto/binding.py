@@ -18,6 +18,12 @@ class Bound(NamedTuple):
     schema: type[BatchSchema]
     dims: Mapping[str, int]
 
+    def for_fields(self, stores: Stores) -> Bound | None:
+        """The same for a batch that fields were taken from: none where it no longer has what the schema requires."""
+        required = (field for field in self.schema.__batchpact__.spec.fields if field.required)
+        whole = all(stores.find(field.key) is not None for field in required if field.places[0].placement != "arg")
+        return self if whole else None
+
     def check(self, stores: Stores, history: Mapping[str, str], *, values: bool = False) -> None:
         """Check a batch; fields that the schema does not declare are free.
 

@@ -90,13 +90,16 @@ def check_stores(
     Raises:
         BatchError: naming every field that breaks this.
     """
-    names = batch.keys() if batch is not None else ()
+    names: Any = ()
     rows: int | None = None
     if batch is not None:
+        if not isinstance(batch, TensorDictBase):
+            raise refuse(operation, "BP045", "batch", describe(batch), "a TensorDict; from_dict makes one of a dict")
         if not batch.batch_size:
             raise refuse(
                 operation, "BP045", "batch", "a TensorDict without a batch axis", "batch_size has the rows first"
             )
+        names = batch.keys()
         if columns and len(names):
             rows = batch.batch_size[0]
     healthy = True
@@ -174,7 +177,7 @@ def _missing(name: str, where: str, held: Mapping[str, object], stores: Stores) 
 def check_new_names(old: Sequence[str], new: Sequence[str], stores: Stores) -> None:
     """New names are as many as old ones, different, and free."""
     if not len(old) == len(set(old)) == len(new) == len(set(new)):
-        actual = f"{len(set(old))} old keys, {len(set(new))} new ones"
+        actual = f"{count(len(set(old)), 'old key')}, {count(len(set(new)), 'new key')}"
         raise refuse("rename", "BP046", "new_keys", actual, "one new name for each old one")
     taken = [name for name in new if name not in old and stores.find(name) is not None]
     if taken:

@@ -117,6 +117,9 @@ class Batch:
 
     def _put(self, fields: Stores, drops: Collection[str]) -> None:
         """Set fields that are known to fit and remove others; a field that changes its place leaves the old one."""
+        if self.batch is not None and self.batch.is_locked:
+            # A locked TensorDict would refuse half-way; it stays as it is, and this batch goes on with one of its own.
+            self.batch = self._tensor_store(items(self.batch), self.batch.batch_size)
         for key in drops:
             for held in (self.batch, self.non_tensor_batch, self.meta_info):
                 if held is not None and key in held.keys():
@@ -129,6 +132,11 @@ class Batch:
                 self.batch[key] = value
         self.non_tensor_batch.update(fields.columns)  # type: ignore[arg-type]
         self.meta_info.update(fields.meta)
+
+    def _unbind_where_incomplete(self) -> None:
+        """A batch from which required fields were taken on purpose is no longer bound."""
+        if self._bound is not None:
+            self._bound = self._bound.for_fields(self.stores())
 
     def _row_count(self) -> int | None:
         """The rows of this batch, or None where there is neither tensor nor column to have any."""

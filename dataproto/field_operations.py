@@ -21,7 +21,7 @@ class FieldOperations(Batch):
         meta_info_keys: Sequence[str] | None = None,
         deepcopy: bool = False,
     ) -> Self:
-        """Some of the fields; None takes all of a store.
+        """Some of the fields; None takes all of a store. A bound schema goes along if all that it requires does.
 
         Raises:
             MissingFieldError: naming every key that is not there, whichever store it is asked from.
@@ -34,6 +34,7 @@ class FieldOperations(Batch):
         batch = None if self.batch is None else self._tensor_store(dict(chosen.tensors), self.batch.batch_size)
         made = self._derive(batch, columns, meta)
         made._origin, made._pads = self._origin, self._pads
+        made._unbind_where_incomplete()
         return made
 
     def pop(
@@ -42,7 +43,7 @@ class FieldOperations(Batch):
         non_tensor_batch_keys: Sequence[str] | None = None,
         meta_info_keys: Sequence[str] | None = None,
     ) -> Self:
-        """Take fields out of this batch and return them as a batch.
+        """Take fields out of this batch and return them as a batch. A batch that lacks a required field is unbound.
 
         Raises:
             MissingFieldError: naming every key that is not there; nothing is taken out then.
@@ -62,6 +63,8 @@ class FieldOperations(Batch):
             del self.meta_info[key]
         popped = self._derive(batch, build.columns_of(chosen), dict(chosen.meta))
         popped._origin, popped._pads = self._origin, self._pads
+        popped._unbind_where_incomplete()
+        self._unbind_where_incomplete()
         return popped
 
     def rename(self, old_keys: str | Sequence[str], new_keys: str | Sequence[str]) -> Self:

@@ -74,7 +74,7 @@ def union_stores(
                     sides = STORE_NAMES[elsewhere[0]], STORE_NAMES[placement]
                     violations.append(
                         Violation(
-                            code="BP003",
+                            code="BP045",
                             field=key,
                             placement=placement,
                             actual=f"in {sides[0]} on the left, in {sides[1]} on the right",
@@ -143,7 +143,7 @@ def _compare_fields(filled: Sequence[tuple[int, Stores]], histories: Sequence[Ma
             sides = " and ".join(
                 f"in {STORE_NAMES[placement]} of {_parts(parts)}" for placement, parts in found.items()
             )
-            violations.append(Violation(code="BP003", field=key, actual=sides, expected="one place for one name"))
+            violations.append(Violation(code="BP045", field=key, actual=sides, expected="one place for one name"))
         if lacking:
             known = next((histories[at][key] for at in having if key in histories[at]), "")
             actual = f"missing in {_parts(lacking)}, present in {_parts(having)}" + (f" ({known})" if known else "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -68,6 +69,8 @@ def plan_rows(operation: str, item: object, length: int) -> Rows:
         BatchError: if the index does not fit the batch.
     """
     if isinstance(item, slice):
+        if item.step == 0:
+            raise refuse(operation, "BP044", "index", "a slice with step 0", "a step of 1 or more, or of -1 or less")
         if item.step is None or item.step > 0:
             return Rows(span=item, length=length)
         return Rows(index=np.arange(*item.indices(length), dtype=np.int64))
@@ -76,7 +79,7 @@ def plan_rows(operation: str, item: object, length: int) -> Rows:
     elif isinstance(item, np.ndarray):
         found = item
     elif isinstance(item, (list, tuple)):
-        found = np.asarray(item) if len(item) else np.empty(0, dtype=np.int64)
+        found = _array_of(operation, item)
     else:
         raise refuse(
             operation, "BP044", "index", describe(item), "an int, a slice, a list, an array or a tensor of rows"
@@ -96,6 +99,19 @@ def plan_rows(operation: str, item: object, length: int) -> Rows:
         raise refuse(operation, "BP044", "index", f"row {outside[0]}", f"the batch has {length} rows")
     index[index < 0] += length
     return Rows(index=index)
+
+
+def _array_of(operation: str, rows: Sequence[object]) -> np.ndarray:
+    """A list of rows, or of one boolean per row, as an array; a mixture of both means neither."""
+    booleans = sum(isinstance(row, (bool, np.bool_)) for row in rows)
+    if booleans not in (0, len(rows)):
+        raise refuse(operation, "BP044", "index", "booleans and numbers in one list", "rows are integers or booleans")
+    try:
+        return np.asarray(rows) if len(rows) else np.empty(0, dtype=np.int64)
+    except ValueError:
+        raise refuse(
+            operation, "BP044", "index", "a list of unequal lists", "an index has one axis: the rows"
+        ) from None
 
 
 def repeat_rows(length: int, times: int, *, interleave: bool) -> Rows:

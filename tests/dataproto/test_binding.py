@@ -152,7 +152,7 @@ def test_a_schema_that_any_part_is_bound_to_counts(bound: int) -> None:
 
     assert bound_to(DataProto.concat(parts)) is Rollout
     for part in parts:
-        part.pop([], ["uid"])
+        del part.non_tensor_batch["uid"]
     with says(MissingFieldError, BOUND, "BP001 missing  uid  declared non-tensor str; no name in the batch is close"):
         DataProto.concat(parts)
 
@@ -160,9 +160,9 @@ def test_a_schema_that_any_part_is_bound_to_counts(bound: int) -> None:
 def test_what_is_derived_keeps_the_schema() -> None:
     data = rollout(4).bind(Rollout)
 
-    derived = [data[:1], data[[1]], data.repeat(2), *data.chunk(2), data.select(), data.pop([])]
+    derived = [data[:1], data[[1]], data.repeat(2), *data.chunk(2), data.select()]
 
-    assert [bound_to(one) for one in derived] == [Rollout] * 7
+    assert [bound_to(one) for one in derived] == [Rollout] * 6
     assert bound_to(pickle.loads(pickle.dumps(data))) is Rollout
 
 
@@ -188,3 +188,24 @@ def test_a_bound_batch_checks_its_rows() -> None:
     data = DataProto(TensorDict({}, batch_size=[2]), {"uid": np.array(["a", "b"])}).bind(Columns)
 
     assert len(data) == 2
+
+
+def test_a_batch_from_which_required_fields_were_taken_is_no_longer_bound() -> None:
+    data = rollout().bind(Rollout)
+
+    assert bound_to(data.select(batch_keys=["mask"])) is None
+    assert bound_to(data.select()) is Rollout
+    popped = data.pop(["mask"])
+    assert bound_to(popped) is None
+    assert bound_to(data) is None
+    assert data.union(popped) == rollout()
+
+
+def test_a_union_into_a_locked_tensordict_leaves_it_alone() -> None:
+    data = rollout()
+    locked = data.batch.lock_()
+
+    data.union(DataProto.from_dict({"values": torch.rand(2, 3)}))
+
+    assert sorted(locked.keys()) == ["mask", "responses"]
+    assert sorted(data.batch.keys()) == ["mask", "responses", "values"]

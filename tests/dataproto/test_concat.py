@@ -100,7 +100,7 @@ def test_a_part_that_has_a_field_too_many_is_named() -> None:
 def test_a_field_has_one_place_in_all_parts() -> None:
     with refuses(
         "concat",
-        "BP003 place  x  in batch of parts 0, 2 and in non_tensor_batch of part 1; declared one place for one name",
+        "BP045 store  x  in batch of parts 0, 2 and in non_tensor_batch of part 1; one place for one name",
     ):
         DataProto.concat([part(torch.ones(1)), DataProto.from_dict(non_tensors={"x": [1.0]}), part(torch.ones(1))])
 

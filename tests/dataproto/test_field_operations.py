@@ -168,9 +168,9 @@ def test_rename_takes_the_writer_along() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line"),
     [
-        (["ids", "reward"], ["a"], "BP046 name  new_keys  2 old keys, 1 new ones; one new name for each old one"),
-        (["ids", "reward"], ["a", "a"], "BP046 name  new_keys  2 old keys, 1 new ones; one new name for each old one"),
-        (["ids", "ids"], ["a", "b"], "BP046 name  new_keys  1 old keys, 2 new ones; one new name for each old one"),
+        (["ids", "reward"], ["a"], "BP046 name  new_keys  2 old keys, 1 new key; one new name for each old one"),
+        (["ids", "reward"], ["a", "a"], "BP046 name  new_keys  2 old keys, 1 new key; one new name for each old one"),
+        (["ids", "ids"], ["a", "b"], "BP046 name  new_keys  1 old key, 2 new keys; one new name for each old one"),
         ("ids", "reward", "BP045 store  reward  the name is taken; one place for one name"),
         ("ids", "uid", "BP045 store  uid  the name is taken; one place for one name"),
         (["reward", "ids"], ["r", "stop"], "BP045 store  stop  the name is taken; one place for one name"),

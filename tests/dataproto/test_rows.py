@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from batchpact.dataproto.rows import Rows, plan_rows, repeat_rows
+from batchpact.schemas import BatchError
 from tests.dataproto.support import refuses
 
 FIVE = 5
@@ -135,3 +136,17 @@ def test_rows_repeat_in_runs_or_as_a_whole() -> None:
     assert repeat_rows(3, 2, interleave=True).index(3).tolist() == [0, 0, 1, 1, 2, 2]
     assert repeat_rows(3, 2, interleave=False).index(3).tolist() == [0, 1, 2, 0, 1, 2]
     assert repeat_rows(0, 2, interleave=True).count == 0
+
+
+@pytest.mark.parametrize(
+    ("item", "text"),
+    [
+        ([True, 2], "booleans and numbers in one list; rows are integers or booleans"),
+        ([0, [1]], "a list of unequal lists; an index has one axis: the rows"),
+        (slice(None, None, 0), "a slice with step 0; a step of 1 or more, or of -1 or less"),
+    ],
+)
+def test_what_numpy_would_take_for_something_else_is_refused(item: object, text: str) -> None:
+    with pytest.raises(BatchError) as caught:
+        plan_rows("slice", item, 4)
+    assert str(caught.value) == f"1 problem in DataProto.slice; nothing was changed\n\n  BP044 index  index  {text}"

@@ -180,7 +180,7 @@ def test_all_conflicts_are_named_and_nothing_is_joined() -> None:
         "BP041 conflict  x     the sides differ: 2 elements differ by up to 1, first in row 0 (left written by "
         "'rollout'); equal values, or on_conflict='left' or 'right'",
         "BP041 conflict  uid   the sides differ: [1]: 'b' against 'c'; equal values, or on_conflict='left' or 'right'",
-        "BP003 place     a     in batch on the left, in non_tensor_batch on the right; declared one place for one name",
+        "BP045 store     a     in batch on the left, in non_tensor_batch on the right; one place for one name",
         "BP041 conflict  step  the sides differ: 1 against 2; equal values, or on_conflict='left' or 'right'",
     ):
         left.union(right)
@@ -195,7 +195,7 @@ def test_a_name_in_two_places_is_a_conflict_that_no_side_wins(on_conflict: Any) 
 
     with refuses(
         "union",
-        "BP003 place  temperature  in batch on the left, in meta_info on the right; declared one place for one name",
+        "BP045 store  temperature  in batch on the left, in meta_info on the right; one place for one name",
     ):
         left.union(right, on_conflict=on_conflict)
 
