@@ -12,10 +12,10 @@ import torch
 from annotated_types import BaseMetadata, GroupedMetadata
 from jaxtyping import AbstractArray
 from pydantic.fields import FieldInfo
-from typing_extensions import TypeAliasType
 
 from batchpact.schemas.dtypes import torch_dtypes
 from batchpact.schemas.markers import MARKERS, Jagged, NonTensor, Placed, PlacementName
+from batchpact.schemas.python_types import is_alias
 from batchpact.schemas.record import PlaceSpec
 from batchpact.schemas.shapes import ShapeSyntaxError, parse_dims
 
@@ -64,7 +64,7 @@ def _read(annotation: object, placed: Placed | None, reading: Reading) -> None:
         _read(inner, _take_metadata(metadata, reading), reading)
     elif origin is NonTensor:
         _add(reading, "non_tensor", get_args(annotation)[0])
-    elif isinstance(annotation, TypeAliasType):
+    elif is_alias(annotation):
         if annotation is NonTensor:
             reading.problems.append("NonTensor needs the type of one row, as in NonTensor[str]")
         else:

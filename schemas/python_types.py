@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 import types
+import typing
 from functools import lru_cache
-from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NewType, TypeGuard, TypeVar, Union, get_args, get_origin
 
 from pydantic import ConfigDict, PydanticUserError, TypeAdapter, ValidationError
 from typing_extensions import TypeAliasType, is_typeddict
+
+# `type X = ...` makes an alias of `typing`, which is another class than the one of typing_extensions.
+_ALIASES = (TypeAliasType, getattr(typing, "TypeAliasType", TypeAliasType))
+
+
+def is_alias(live: object) -> TypeGuard[TypeAliasType]:
+    """Whether this is a named alias, by either spelling."""
+    return isinstance(live, _ALIASES)
 
 
 def outer_classes(live: object) -> tuple[type, ...] | None:
@@ -24,7 +33,7 @@ def outer_classes(live: object) -> tuple[type, ...] | None:
         return (complex, float, int)
     if origin is Annotated:
         return outer_classes(get_args(live)[0])
-    if isinstance(live, TypeAliasType):
+    if is_alias(live):
         return outer_classes(live.__value__)
     if isinstance(live, NewType):
         return outer_classes(live.__supertype__)
