@@ -32,6 +32,7 @@ def test_from_dict_holds_the_very_tensors_and_the_meta() -> None:
 
 
 def test_from_dict_leaves_the_dicts_of_the_caller_alone() -> None:
+    """Case A2."""
     tensors = {"ids": torch.arange(3)}
     columns = {"uid": ["a", "b", "c"]}
     meta = {"k": 1}

@@ -28,6 +28,7 @@ ROWS: dict[str, list[Any]] = {
 
 @pytest.mark.parametrize("rows", ROWS.values(), ids=ROWS.keys())
 def test_a_column_has_one_axis_and_the_very_objects_that_were_given(rows: list[Any]) -> None:
+    """Case P1: one constructor, whatever the rows are. Case P3: cells come back with the type that went in."""
     made = column(rows)
 
     assert made.dtype == object
@@ -50,6 +51,7 @@ def test_a_column_is_made_of_any_iterable() -> None:
 
 
 def test_an_object_matrix_was_meant_as_rows_that_are_lists() -> None:
+    """Case P1."""
     data = DataProto.from_dict(non_tensors={"answers": np.array([[1, 2], [3, 4]], dtype=object)})
 
     cells = data.non_tensor_batch["answers"]

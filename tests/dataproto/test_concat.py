@@ -71,6 +71,7 @@ def test_meta_alone_is_joined() -> None:
 
 
 def test_a_missing_field_is_named_with_part_and_producer() -> None:
+    """Case M4."""
     parts = [part(torch.ones(2), uid=["a", "b"]) for _ in range(4)]
     for one in parts:
         one._writers = {"x": "score", "uid": "rollout"}
@@ -176,6 +177,7 @@ def test_every_field_that_differs_is_named() -> None:
 
 
 def test_trailing_shapes_stay() -> None:
+    """Case R5."""
     joined = DataProto.concat([part(torch.arange(6).reshape(2, 3)), part(torch.arange(3).reshape(1, 3))])
 
     assert joined.batch is not None

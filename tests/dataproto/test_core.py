@@ -143,11 +143,13 @@ def test_a_batch_of_every_kind_survives(protocol: int) -> None:
     ],
 )
 def test_zero_rows_and_zero_fields_survive(data: DataProto) -> None:
+    """Case S6: zero rows and zero fields are legal."""
     assert travelled(data) == data
     assert len(travelled(data)) == len(data)
 
 
 def test_pickling_changes_nothing_and_the_sender_can_be_written_on() -> None:
+    """Case W1: pickling is pure."""
     data = small()
     assert data.batch is not None
     tensors, batch, ids = dict(data.batch.items()), data.batch, data.batch["ids"]

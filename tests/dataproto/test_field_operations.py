@@ -67,6 +67,7 @@ MISSING = (
 
 @pytest.mark.parametrize("operation", ["select", "pop"])
 def test_every_missing_name_is_named_with_the_closest_one_and_nothing_is_changed(operation: str) -> None:
+    """Cases M11 and A3: one strictness in all three stores, and nothing half done."""
     data = small()
     before = plain(data)
 

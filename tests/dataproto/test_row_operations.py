@@ -169,6 +169,7 @@ DERIVED: dict[str, Callable[[DataProto], DataProto]] = {
 
 @pytest.mark.parametrize("derive", DERIVED.values(), ids=DERIVED.keys())
 def test_a_derived_batch_has_mappings_of_its_own(derive: Callable[[DataProto], DataProto]) -> None:
+    """Case A1."""
     data = small()
     derived = derive(data)
     assert derived.batch is not None
@@ -183,6 +184,7 @@ def test_a_derived_batch_has_mappings_of_its_own(derive: Callable[[DataProto], D
 
 
 def test_a_key_that_is_set_on_one_part_is_in_no_other() -> None:
+    """Case A1: parts do not share their meta."""
     parts = small().chunk(4)
 
     parts[0].meta_info["rank"] = 0
@@ -195,6 +197,7 @@ def test_a_key_that_is_set_on_one_part_is_in_no_other() -> None:
 def test_a_meta_value_as_long_as_the_batch_is_never_cut(
     derive: Callable[[DataProto], DataProto], value: str | list[str]
 ) -> None:
+    """Case P4: the role of a value comes from its place, never from its length."""
     data = small()[: len(value)]
     data.meta_info["stop"] = value
 

@@ -23,6 +23,7 @@ def ten() -> DataProto:
 
 
 def test_ten_rows_in_three_parts_are_four_three_three_in_every_store() -> None:
+    """Case R3: one index plan."""
     parts = ten().chunk(3, uneven=True)
 
     expected = [[0, 1, 2, 3], [4, 5, 6], [7, 8, 9]]
@@ -47,6 +48,7 @@ def test_unequal_parts_that_nobody_asked_for_are_an_error_with_the_numbers_and_t
 
 
 def test_a_hundred_rows_for_eight_ranks() -> None:
+    """Case S1: the numbers and the ways out."""
     data = DataProto.from_dict({"x": torch.arange(100)})
 
     with refuses(

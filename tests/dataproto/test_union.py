@@ -155,6 +155,7 @@ CONFLICTS: dict[str, tuple[DataProto, DataProto, str]] = {
 
 @pytest.mark.parametrize(("left", "right", "line"), CONFLICTS.values(), ids=CONFLICTS.keys())
 def test_a_conflict_says_where_the_sides_differ(left: DataProto, right: DataProto, line: str) -> None:
+    """Case T5: the largest difference and the first row."""
     before = plain(left), plain(right)
 
     with refuses("union", line):
@@ -170,6 +171,7 @@ def test_on_conflict_says_which_side_counts(left: DataProto, right: DataProto, l
 
 
 def test_all_conflicts_are_named_and_nothing_is_joined() -> None:
+    """Case A3: a union that fails has joined nothing."""
     left = DataProto.from_dict({"x": torch.zeros(2), "a": torch.zeros(2)}, {"uid": ["a", "b"]}, {"step": 1})
     right = DataProto.from_dict({"x": torch.ones(2), "y": torch.ones(2)}, {"uid": ["a", "c"], "a": [1, 2]}, {"step": 2})
     left._writers = {"x": "rollout"}

@@ -45,6 +45,7 @@ def meta(**values: Any) -> DataProto:
 )
 @pytest.mark.parametrize("on_conflict", ["error", "left", "right"])
 def test_other_rows_are_refused_with_the_factor(left: int, right: int, line: str, on_conflict: Any) -> None:
+    """Case R1: both sizes, the factor, and what was forgotten."""
     prompts = tensor(prompts=torch.ones(left))
 
     with refuses("union", line):
