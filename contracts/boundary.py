@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from typing import Any, TypeAlias
@@ -25,6 +24,7 @@ from batchpact.schemas.axes import Size
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.describe import describe
 from batchpact.schemas.diagnose import Context, diagnose
+from batchpact.schemas.errors import ContractError
 from batchpact.schemas.instances import instance_stores, make_instance
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import SchemaSpec, StageSpec
@@ -185,7 +185,7 @@ class Boundary:
         origin: Index | None = None
         if isinstance(result, FromRows):
             result, origin = result.result, result.origin
-        fields, known = self._fields(passage, result)
+        fields, known = self._fields(result)
         origin = known if origin is None else origin
         source, given = passage.source, self._given(passage)
         found = self._effects.written(
@@ -202,8 +202,12 @@ class Boundary:
             self._deliver(passage, found.fields, perf_counter() - started)
         return output
 
-    def _fields(self, passage: Passage, result: Any) -> tuple[Stores, Index | None]:
-        """The fields of a result and, where its container knows it, the origin of its rows."""
+    def _fields(self, result: Any) -> tuple[Stores, Index | None]:
+        """The fields of a result and, where its container knows it, the origin of its rows.
+
+        Raises:
+            ContractError: if the result is no batch.
+        """
         if isinstance(result, self.writes):
             return instance_stores(result), None
         carrier = carrier_of(result)
@@ -214,10 +218,10 @@ class Boundary:
             hint = f"return {self.writes.__qualname__}(...)"
         actual = f"returned {describe(result)}"
         expected = "a stage returns its Writes, a batch, None, or a tuple that starts with one"
-        violation = Violation(code="BP035", field="result", actual=actual, expected=expected, hint=hint)
+        where = Where(stage=self.name, boundary="writes")
+        violation = Violation(code="BP035", field="result", actual=actual, expected=expected, hint=hint, where=where)
         # Not a matter of severity: there is nothing to carry on with.
-        self._settle(replace(passage, settings=Settings()), self._subject, "writes", [violation], [])
-        raise AssertionError("settle raises errors")  # pragma: no cover
+        raise ContractError(self._subject, [violation])
 
     @property
     def _subject(self) -> str:

@@ -91,6 +91,21 @@ class _Decorator(Protocol):
     def __call__(self, function: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]: ...
 
 
+class _NamedDecorator(Protocol):
+    """`@stage(Schema)` above a function of carriers, or above one that takes the schema's Reads."""
+
+    @overload
+    def __call__(self, function: Callable[Concatenate[R, ...], Awaitable[W]], /) -> AsyncStage[R, W]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[R, ...], W], /) -> Stage[R, W]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[S, R, ...], Awaitable[W]], /) -> AsyncMethodStage[R, W]: ...
+    @overload
+    def __call__(self, function: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]: ...
+    @overload
+    def __call__(self, function: F, /) -> F: ...
+
+
 @overload
 def stage(contract: Callable[Concatenate[R, ...], Awaitable[W]], /) -> AsyncStage[R, W]: ...
 @overload
@@ -102,7 +117,7 @@ def stage(contract: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]
 @overload
 def stage(
     contract: type[StageSchema], /, *, name: str | None = None, level: Level | None = None, project: Projection = "on"
-) -> Callable[[F], F]: ...
+) -> _NamedDecorator: ...
 @overload
 def stage(*, name: str | None = None, level: Level | None = None, project: Projection = "on") -> _Decorator: ...
 
@@ -165,10 +180,11 @@ def _decorate(
         )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise _wrong(function.__qualname__, "a stage returns its result; a generator has none")
-    typed = schema is None
     if schema is None:
+        typed = True
         reads, writes, facts = _from_signature(function)
     else:
+        typed = _takes_reads(function, schema)
         reads, writes, facts = reads_of(schema), writes_of(schema), schema
     doc = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split()) or facts.__batchpact__.description
     qualname = f"{function.__module__}.{function.__qualname__.replace('<locals>.', '')}"
@@ -287,6 +303,24 @@ def _from_signature(
         writes = NoFields
     owners = [owner for owner in registry.owners(reads[0]) if writes is NoFields or writes_of(owner) is writes]
     return reads[0], writes, owners[0] if owners else StageSchema
+
+
+def _takes_reads(function: Callable[..., Any], schema: type[StageSchema]) -> bool:
+    """Whether a function under a named contract takes its Reads; where it takes carriers, nothing has to say so."""
+    try:
+        hints = _hints(function)
+    except DeclarationError:  # carriers are often imported for type checkers only
+        return False
+    hints.pop("return", None)
+    found = [hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, BatchSchema)]
+    for hint in found:
+        if hint is not reads_of(schema):
+            raise _wrong(
+                function.__qualname__,
+                f"it takes {hint.__qualname__}, and the Reads of {schema.__qualname__} are "
+                f"{reads_of(schema).__qualname__}",
+            )
+    return bool(found)
 
 
 def _members(hint: object) -> list[object]:

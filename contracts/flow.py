@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 
 from batchpact.schemas.declared import either, placement_words, type_and_shape
 from batchpact.schemas.dtypes import short_name
+from batchpact.schemas.expressions import Expression
 from batchpact.schemas.names import closest
 from batchpact.schemas.record import FieldSpec, PipelineSpec, PlaceSpec, SchemaSpec, StageSpec
-from batchpact.schemas.shapes import Dim, Expression, parse_dims
+from batchpact.schemas.shapes import Dim, parse_dims
 from batchpact.schemas.text import join_names
 from batchpact.schemas.violations import Severity, Violation, Where
 
@@ -185,7 +186,7 @@ class _Flow:
     ) -> None:
         if dim.expression is None:
             return
-        unbound = [name for name in dict.fromkeys(dim.expression.names()) if name not in names]
+        unbound = dim.expression.unbound(names)
         if len(unbound) == 1 and dim.expression.isolates(unbound[0]):
             # The one name that nothing else binds is what is left of the writer's axis.
             rest = dim.expression.substitute({**names, unbound[0]: Expression(())})

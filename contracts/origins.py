@@ -11,13 +11,14 @@ import torch
 
 from batchpact.contracts.configuration import config_value
 from batchpact.dataproto.rows import Index
+from batchpact.schemas.errors import ContractError
 from batchpact.schemas.record import RowsSpec
 from batchpact.schemas.text import count
 from batchpact.schemas.violations import Violation
 
 R = TypeVar("R")
 
-_STATE = "index or reorder the batch that was handed in, or return from_rows(result, origin)"
+_STATE = "return from_rows(result, origin), or index or reorder the DataProto that was handed in"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,15 @@ def from_rows(result: R, origin: Sequence[int] | np.ndarray | torch.Tensor) -> R
 
     Returns:
         The result with its origin, to be returned at once: type checkers see the result, the boundary takes it apart.
+
+    Raises:
+        ContractError: if the origin holds anything but whole numbers.
     """
     rows = origin.detach().cpu().numpy() if isinstance(origin, torch.Tensor) else np.asarray(origin)
+    if rows.size and rows.dtype.kind not in "iu":  # a mask would be taken for rows 0 and 1
+        hint = "a mask gives them by mask.nonzero()" if rows.dtype.kind == "b" else ""
+        violation = _origin(f"an origin of {rows.dtype}", "the numbers of input rows are integers", hint)
+        raise ContractError("in from_rows", [violation])
     return cast(R, FromRows(result, rows.astype(np.int64).reshape(-1)))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
 from batchpact.contracts import registry
@@ -16,7 +17,7 @@ from batchpact.contracts.flow import check_flow
 from batchpact.contracts.report import Report, counted
 from batchpact.contracts.reporting import observe
 from batchpact.dataproto.carriers import Carrier, carrier_of
-from batchpact.dataproto.join import union_stores
+from batchpact.dataproto.union import union_stores
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import BatchError, ContractError, DeclarationError
@@ -128,7 +129,7 @@ def _join(pipeline: str, carrier: Carrier, batch: Any, result: Any, boundary: Bo
     if boundary.spec.rows.kind != "same":
         return result
     held, gained = carrier.stores(batch), carrier.stores(result)
-    joined = union_stores(held, gained, "error", boundary.rewrites, carrier.history(batch))
+    joined = union_stores(held, gained, "error", boundary.rewrites, partial(carrier.history, batch))
     if joined.violations:
         where = Where(pipeline=pipeline, stage=boundary.name, boundary="writes")
         hint = f"if '{boundary.name}' rewrites the field, declare it in its Reads, too"

@@ -1,8 +1,8 @@
 """The container and everything that moves it.
 
 Start at `container.py` (`DataProto`) and `core.py`, which it is built on. Rows are chosen by one index plan (`rows.py`,
-`splitting.py`) and taken from tensors of every layout in `tensors.py` and `nested.py`; `join.py` and `meta.py` are
-union and concat, `equality.py` says what is equal. `handout.py` and `withheld.py` make what a stage is handed.
+`splitting.py`) and taken from tensors of every layout in `tensors.py` and `nested.py`; `union.py`, `concat.py` and
+`meta.py` join batches, `equality.py` says what is equal. `handout.py` and `withheld.py` make what a stage is handed.
 `carriers/` lets contracts work on other containers: `TensorDict`, and verl's own `DataProto`.
 """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -12,19 +11,15 @@ from tensordict import TensorDict, TensorDictBase
 
 from batchpact.dataproto.columns import as_column
 from batchpact.dataproto.refusal import refuse, refuse_all
-from batchpact.dataproto.tensors import items, store
+from batchpact.dataproto.tensors import Value, items, store
 from batchpact.schemas.batch import BatchSchema
-from batchpact.schemas.describe import STORE_NAMES, describe, describe_in_store
-from batchpact.schemas.errors import MissingFieldError
-from batchpact.schemas.names import closest
+from batchpact.schemas.describe import STORE_NAMES, describe
 from batchpact.schemas.stores import Column, Stores
 from batchpact.schemas.text import count, join_names
 from batchpact.schemas.violations import Violation
 
 if TYPE_CHECKING:
     from batchpact.dataproto.container import DataProto
-
-Keys = Sequence[str] | None
 
 
 def from_dicts(
@@ -90,7 +85,7 @@ def check_stores(
     Raises:
         BatchError: naming every field that breaks this.
     """
-    names: Any = ()
+    held: dict[str, Value] = {}
     rows: int | None = None
     if batch is not None:
         if not isinstance(batch, TensorDictBase):
@@ -99,8 +94,8 @@ def check_stores(
             raise refuse(
                 operation, "BP045", "batch", "a TensorDict without a batch axis", "batch_size has the rows first"
             )
-        names = batch.keys()
-        if columns and len(names):
+        held = items(batch)
+        if columns and held:
             rows = batch.batch_size[0]
     healthy = True
     for value in columns.values():
@@ -108,14 +103,10 @@ def check_stores(
             healthy = False
             break
         rows = len(value)
-    if healthy and set(columns).isdisjoint(meta) and (not names or not _shared(names, columns, meta)):
+    # Iterating over the names asks none of the stores for one, which would be a look at what was withheld.
+    if healthy and set(columns).isdisjoint(meta) and held.keys().isdisjoint((*columns, *meta)):
         return
     raise refuse_all(operation, list(_wrong_stores(batch, columns, meta)))
-
-
-def _shared(names: Any, columns: Mapping[str, Any], meta: Mapping[str, Any]) -> bool:
-    held = set(names)
-    return not (held.isdisjoint(columns) and held.isdisjoint(meta))
 
 
 def _wrong_stores(batch: TensorDictBase | None, columns: Mapping[str, Any], meta: Mapping[str, Any]) -> list[Violation]:
@@ -145,55 +136,9 @@ def _wrong_stores(batch: TensorDictBase | None, columns: Mapping[str, Any], meta
     return found
 
 
-def choose(operation: str, stores: Stores, keys: tuple[Keys, Keys, Keys]) -> Stores:
-    """The fields of these names; None takes all of a store.
-
-    Raises:
-        MissingFieldError: with every name that is not there and the closest one, in all stores.
-    """
-    chosen: list[dict[str, object]] = []
-    missing: list[Violation] = []
-    for (placement, held), wanted in zip(stores.by_placement(), keys, strict=False):
-        names = list(held) if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
-        for name in names:
-            if name not in held:
-                missing.append(_missing(name, STORE_NAMES[placement], held, stores))
-        chosen.append({name: held[name] for name in names if name in held})
-    if missing:
-        raise MissingFieldError(f"in DataProto.{operation}; nothing was changed", missing)
-    return Stores(*chosen)
-
-
-def _missing(name: str, where: str, held: Mapping[str, object], stores: Stores) -> Violation:
-    elsewhere = stores.find(name)
-    if elsewhere is not None:
-        hint = f"the batch has {describe_in_store(elsewhere[1], elsewhere[0])}"
-    else:
-        match = closest(name, held) or closest(name, stores.names())
-        hint = "" if match is None else f"closest name: '{match}'"
-    return Violation(code="BP046", field=name, actual=f"not in {where}", expected=hint)
-
-
-def check_new_names(old: Sequence[str], new: Sequence[str], stores: Stores) -> None:
-    """New names are as many as old ones, different, and free."""
-    if not len(old) == len(set(old)) == len(new) == len(set(new)):
-        actual = f"{count(len(set(old)), 'old key')}, {count(len(set(new)), 'new key')}"
-        raise refuse("rename", "BP046", "new_keys", actual, "one new name for each old one")
-    taken = [name for name in new if name not in old and stores.find(name) is not None]
-    if taken:
-        raise refuse("rename", "BP045", taken[0], "the name is taken", "one place for one name")
-
-
 def columns_of(stores: Stores) -> dict[str, Column]:
     """The columns of stores that are known to hold arrays there."""
     return dict(cast("Mapping[str, Column]", stores.columns))
-
-
-def deep_copies(
-    columns: Mapping[str, Column], meta: Mapping[str, object]
-) -> tuple[dict[str, Column], dict[str, object]]:
-    """Copies of columns with their cells, and of meta."""
-    return {key: deepcopy(value) for key, value in columns.items()}, deepcopy(dict(meta))
 
 
 def joined(parts: Sequence[DataProto], stores: Stores) -> DataProto:

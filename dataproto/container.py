@@ -11,10 +11,11 @@ from typing_extensions import Self
 
 from batchpact.dataproto import build
 from batchpact.dataproto.binding import Bound
+from batchpact.dataproto.concat import concat_stores
 from batchpact.dataproto.field_operations import FieldOperations
-from batchpact.dataproto.join import OnConflict, compare_rows, concat_stores, union_stores
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.row_operations import RowOperations
+from batchpact.dataproto.union import OnConflict, compare_rows, union_stores
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
@@ -122,7 +123,7 @@ class DataProto(RowOperations, FieldOperations):
         rows = compare_rows(self._row_count(), other._row_count()) or self._compare_origins(other)
         if rows:
             raise refuse_all("union", rows)
-        joined = union_stores(left, right, on_conflict, other._rewrites, self.history())
+        joined = union_stores(left, right, on_conflict, other._rewrites, self.history)
         if joined.violations:
             raise refuse_all("union", joined.violations)
         if self._bound is not None:
@@ -155,7 +156,7 @@ class DataProto(RowOperations, FieldOperations):
             raise refuse("concat", "BP042", "parts", "no parts", "at least one")
         for part in data:
             part.check_consistency()
-        stores, violations = concat_stores([part.stores() for part in data], [part.history() for part in data])
+        stores, violations = concat_stores([part.stores() for part in data], [part.history for part in data])
         if violations:
             raise refuse_all("concat", violations)
         made = build.joined(data, stores)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 
 import torch
@@ -9,6 +10,7 @@ from typing_extensions import Self
 
 from batchpact.dataproto import build
 from batchpact.dataproto.core import Batch
+from batchpact.dataproto.selection import check_new_names, choose
 
 
 class FieldOperations(Batch):
@@ -27,10 +29,11 @@ class FieldOperations(Batch):
             MissingFieldError: naming every key that is not there, whichever store it is asked from.
         """
         self.check_consistency()
-        chosen = build.choose("select", self.stores(), (batch_keys, non_tensor_batch_keys, meta_info_keys))
+        chosen = choose("select", self.stores(), (batch_keys, non_tensor_batch_keys, meta_info_keys))
         columns, meta = build.columns_of(chosen), dict(chosen.meta)
         if deepcopy:
-            columns, meta = build.deep_copies(columns, meta)
+            columns = {key: copy.deepcopy(column) for key, column in columns.items()}
+            meta = copy.deepcopy(meta)
         batch = None if self.batch is None else self._tensor_store(dict(chosen.tensors), self.batch.batch_size)
         made = self._derive(batch, columns, meta)
         made._origin, made._pads = self._origin, self._pads
@@ -49,9 +52,7 @@ class FieldOperations(Batch):
             MissingFieldError: naming every key that is not there; nothing is taken out then.
         """
         self.check_consistency()
-        chosen = build.choose(
-            "pop", self.stores(), (batch_keys or (), non_tensor_batch_keys or (), meta_info_keys or ())
-        )
+        chosen = choose("pop", self.stores(), (batch_keys or (), non_tensor_batch_keys or (), meta_info_keys or ()))
         batch = None
         if chosen.tensors and self.batch is not None:
             batch = self._tensor_store(dict(chosen.tensors), self.batch.batch_size)
@@ -77,8 +78,8 @@ class FieldOperations(Batch):
         old = [old_keys] if isinstance(old_keys, str) else list(old_keys)
         new = [new_keys] if isinstance(new_keys, str) else list(new_keys)
         self.check_consistency()
-        build.choose("rename", self.stores(), (old, (), ()))
-        build.check_new_names(old, new, self.stores())
+        choose("rename", self.stores(), (old, (), ()))
+        check_new_names(old, new, self.stores())
         if self.batch is not None:
             self.batch.update({name: self.batch.pop(key) for key, name in zip(old, new, strict=True)})
         writers = dict(self._writers)

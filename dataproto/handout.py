@@ -9,6 +9,7 @@ import numpy as np
 from tensordict import TensorDict, TensorDictBase
 
 from batchpact.dataproto.withheld import HandedDict, HandedTensorDict, Withheld
+from batchpact.schemas.stores import read_only
 
 
 class HandOut(NamedTuple):
@@ -45,7 +46,7 @@ def hand_tensors(batch: TensorDictBase | None, terms: HandOut) -> TensorDict | N
 def hand_columns(columns: Mapping[str, np.ndarray], terms: HandOut) -> dict[str, np.ndarray]:
     """The declared columns; a write into one that the stage only reads is refused by numpy."""
     keys = columns if terms.columns is None else [key for key in terms.columns if key in columns]
-    chosen = {key: columns[key] if key in terms.writable else _read_only(columns[key]) for key in keys}
+    chosen = {key: columns[key] if key in terms.writable else read_only(columns[key]) for key in keys}
     return chosen if terms.withheld is None else HandedDict(chosen, terms.withheld)
 
 
@@ -54,9 +55,3 @@ def hand_meta(meta: Mapping[str, object], terms: HandOut) -> dict[str, object]:
     keys = meta if terms.meta is None else [key for key in terms.meta if key in meta]
     chosen = {**{key: meta[key] for key in keys}, **terms.extra_meta}
     return chosen if terms.withheld is None else HandedDict(chosen, terms.withheld)
-
-
-def _read_only(column: np.ndarray) -> np.ndarray:
-    view: np.ndarray = column.view()
-    view.flags.writeable = False
-    return view

@@ -5,6 +5,17 @@ from __future__ import annotations
 from batchpact.schemas.errors import BatchError
 from batchpact.schemas.violations import Violation
 
+FUNCTIONS = {
+    "collate_fn",
+    "fold_batch_dim",
+    "pad_dataproto_to_divisor",
+    "unfold_batch_dim",
+    "union_numpy_dict",
+    "union_tensor_dict",
+    "unpad_dataproto",
+}
+"""Operations that are no methods of `DataProto`."""
+
 
 def refuse(operation: str, code: str, field: str, actual: str, expected: str, hint: str = "") -> BatchError:
     """The error for an operation that is refused for one reason."""
@@ -13,4 +24,5 @@ def refuse(operation: str, code: str, field: str, actual: str, expected: str, hi
 
 def refuse_all(operation: str, violations: list[Violation]) -> BatchError:
     """The error for an operation that is refused for several reasons."""
-    return BatchError(f"in DataProto.{operation}; nothing was changed", violations)
+    where = operation if operation in FUNCTIONS else f"DataProto.{operation}"
+    return BatchError(f"in {where}; nothing was changed", violations)

@@ -14,7 +14,7 @@ from batchpact.dataproto import splitting
 from batchpact.dataproto.core import Batch
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.rows import RowLike, Rows, plan_rows, repeat_rows
-from batchpact.dataproto.tensors import take_all
+from batchpact.dataproto.tensors import Value, cut, items, take_all
 
 
 @dataclass
@@ -75,18 +75,29 @@ class RowOperations(Batch):
             BatchError: if the rows cannot be shared equally and `uneven` is not set.
         """
         self.check_consistency()
-        return [self._take(rows) for rows in splitting.chunk_rows(len(self), chunks, uneven=uneven)]
+        return self._cut(splitting.chunk_rows(len(self), chunks, uneven=uneven))
 
     def split(self, split_size: int) -> list[Self]:
         """Cut the batch into parts of `split_size` rows, as views; the last part may be shorter."""
         self.check_consistency()
-        return [self._take(rows) for rows in splitting.split_rows(len(self), split_size)]
+        return self._cut(splitting.split_rows(len(self), split_size))
 
     def _take(self, rows: Rows) -> Self:
         """The one way in which rows leave a batch: one plan, applied to every store and to what is carried unseen."""
-        batch = self.batch
-        if batch is not None:
-            batch = self._tensor_store(take_all(batch, rows), (rows.count, *batch.batch_size[1:]))
+        return self._part(None if self.batch is None else take_all(self.batch, rows), rows)
+
+    def _cut(self, parts: list[Rows]) -> list[Self]:
+        """Consecutive parts that make up the whole, as views."""
+        if self.batch is None:
+            return [self._part(None, rows) for rows in parts]
+        pieces = {key: cut(value, parts) for key, value in items(self.batch).items()}
+        return [self._part({key: cuts[at] for key, cuts in pieces.items()}, rows) for at, rows in enumerate(parts)]
+
+    def _part(self, tensors: dict[str, Value] | None, rows: Rows) -> Self:
+        """A batch of these rows, from its tensors."""
+        batch = None
+        if tensors is not None and self.batch is not None:
+            batch = self._tensor_store(tensors, (rows.count, *self.batch.batch_size[1:]))
         columns = {key: rows.of(column) for key, column in self.non_tensor_batch.items()}
         taken = self._derive(batch, columns, dict(self.meta_info))
         if self._origin is not None:

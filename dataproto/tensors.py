@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 import torch
 from tensordict import TensorDict, TensorDictBase
@@ -32,7 +32,14 @@ def take(value: Value, rows: Rows) -> Value:
         return _strided([pieces[row] for row in rows.index(len(pieces))], value)
     if rows.slice is not None:
         return value[rows.slice]
-    return value[rows.tensor(value.shape[0], cast(torch.device, value.device))]
+    return value.index_select(0, rows.tensor(value.shape[0], cast(torch.device, value.device)))
+
+
+def cut(value: Value, parts: Sequence[Rows]) -> Sequence[Value]:
+    """Consecutive parts of a tensor that make up the whole, as views."""
+    if isinstance(value, Tensor) and not value.is_nested:
+        return value.split([rows.count for rows in parts])
+    return [take(value, rows) for rows in parts]
 
 
 def cat(values: Sequence[Value]) -> Value:
@@ -60,8 +67,10 @@ def same_memory(left: Tensor, right: Tensor) -> bool:
 
 
 def store(tensors: Mapping[str, Value], batch_size: Sequence[int], device: torch.device | None = None) -> TensorDict:
-    """A `TensorDict` of tensors that are known to have this batch size."""
-    return TensorDict(dict(tensors), batch_size=list(batch_size), device=device)
+    """A `TensorDict` of tensors that are known to have this batch size and device; its constructor would ask again."""
+    size = torch.Size(batch_size)
+    made: TensorDict = TensorDict._new_unsafe(cast(Any, dict(tensors)), batch_size=size, device=device)
+    return made
 
 
 def items(batch: TensorDictBase | None) -> dict[str, Value]:

@@ -78,6 +78,10 @@ class Withheld:
                 f"in stage '{self._stage}', which looked for a field it does not declare", [violation]
             )
 
+    def __reduce__(self) -> tuple[type[None], tuple[()]]:
+        """A pickle or a deep copy of what was handed out knows nothing of the caller's batch, and does not hold it."""
+        return type(None), ()
+
 
 class _HandedKeys(KeysView[str]):
     def __init__(self, store: HandedDict[Any]) -> None:

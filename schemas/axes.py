@@ -7,7 +7,8 @@ from typing import TypeAlias
 
 import torch
 
-from batchpact.schemas.shapes import Dim, Expression
+from batchpact.schemas.expressions import Expression
+from batchpact.schemas.shapes import Dim
 
 
 class Lengths:
@@ -111,7 +112,7 @@ def expression_holds(
     holds row by row; on a device it is known only where `values` allows reading.
     """
     names = list(dict.fromkeys(expression.names()))
-    unbound = [name for name in names if name not in sizes]
+    unbound = expression.unbound(sizes)
     plain = {name: part for name in names if isinstance(part := sizes.get(name), int)}
     ragged = [part for part in (size, *(sizes.get(name) for name in names)) if isinstance(part, Lengths)]
     if len(unbound) == 1 and not ragged and isinstance(size, int) and expression.isolates(unbound[0]):

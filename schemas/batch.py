@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, PydanticUserError
 from typing_extensions import dataclass_transform
 
 from batchpact.schemas.compiled import Compiled, compile_schema
+from batchpact.schemas.definitions import without_locals
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import DeclarationError
 from batchpact.schemas.violations import Violation
@@ -149,7 +150,7 @@ def _is_type_like(value: object) -> bool:
 
 def _wrong(qualname: str, problems: list[tuple[str, str, str]]) -> DeclarationError:
     found = [Violation(code="BP051", field=field, actual=text, hint=hint) for field, text, hint in problems]
-    return DeclarationError(f"in the declaration of {qualname.replace('<locals>.', '')}", found)
+    return DeclarationError(f"in the declaration of {without_locals(qualname)}", found)
 
 
 def _unresolved(cls: type[BatchSchema]) -> DeclarationError:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from batchpact.schemas.definitions import first_paragraph, qualified_name
 from batchpact.schemas.fields import Declared, read_field
 from batchpact.schemas.plan import Plan
 from batchpact.schemas.record import FieldSpec, SchemaSpec
@@ -65,8 +66,8 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
     rules = rules_of(cls)
     spec = SchemaSpec(
         name=cls.__name__,
-        qualname=f"{cls.__module__}.{cls.__qualname__.replace('<locals>.', '')}",
-        description=_own_doc(cls),
+        qualname=qualified_name(cls),
+        description=first_paragraph(cls.__dict__.get("__doc__")),  # pydantic's own and inherited ones do not count
         fields=tuple(specs),
         rules=tuple(rule_spec(name, method) for name, method in rules.items()),
         extra="allow" if extra == "allow" else "forbid",
@@ -81,12 +82,6 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
         factories={field.spec.name: field.make for field in optional if field.make is not None},
         rules=rules,
     )
-
-
-def _own_doc(cls: type) -> str:
-    """The docstring's first paragraph; pydantic's own and inherited ones do not count."""
-    doc = cls.__dict__.get("__doc__") or ""
-    return " ".join(doc.strip().partition("\n\n")[0].split())
 
 
 def _same_key(fields: list[FieldSpec]) -> list[tuple[str, str]]:

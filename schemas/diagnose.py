@@ -11,14 +11,16 @@ import torch
 from batchpact.schemas.axes import Size, axes, expression_holds, is_dense, many_axes
 from batchpact.schemas.declared import either, placement_words, type_and_shape
 from batchpact.schemas.describe import describe, describe_in_store, describe_tensor
+from batchpact.schemas.dim_names import binds_dim, bound_names
 from batchpact.schemas.dims import Disagreement, Votes, size_text
 from batchpact.schemas.dtypes import dtype_name, short_name
+from batchpact.schemas.expressions import Expression
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.names import closest
-from batchpact.schemas.plan import Plan, binds_dim
+from batchpact.schemas.plan import Plan
 from batchpact.schemas.python_types import mismatch, outer_classes
 from batchpact.schemas.record import FieldSpec, PlaceSpec
-from batchpact.schemas.shapes import Dim, Expression
+from batchpact.schemas.shapes import Dim
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import DimSizes, Violation
 
@@ -130,16 +132,8 @@ class _Examination:
 
     def _look_at_tensor(self, order: int, spec: FieldSpec, place: PlaceSpec, value: object) -> Violation | None:
         if not isinstance(value, torch.Tensor):
-            return _violation(
-                "BP006",
-                spec,
-                place.placement,
-                actual=describe(value),
-                expected=type_and_shape(place),
-                hint="convert it where it is made: torch.from_numpy(x)"
-                if isinstance(value, np.ndarray)
-                else "convert it where it is made: torch.tensor(x, dtype=...)",
-            )
+            way = "torch.from_numpy(x)" if isinstance(value, np.ndarray) else "torch.tensor(x, dtype=...)"
+            return _wrong_type(spec, place, value, f"convert it where it is made: {way}")
         check = self._plan.tensor_places[spec.key]
         shown = describe_tensor(value)
         if not check.layout_fits(value):
@@ -178,29 +172,18 @@ class _Examination:
         classes = outer_classes(live)
         if classes is not None and not isinstance(value, classes):
             hint = "a numpy scalar; .item() gives the Python value" if isinstance(value, np.generic) else ""
-            return _violation(
-                "BP006", spec, place.placement, actual=describe(value), expected=type_and_shape(place), hint=hint
-            )
+            return _wrong_type(spec, place, value, hint)
         if self._context.values:
             inner = mismatch(live, value)
             if inner is not None:
-                return _violation(
-                    "BP006", spec, place.placement, actual=describe(value), expected=type_and_shape(place), hint=inner
-                )
+                return _wrong_type(spec, place, value, inner)
         if binds_dim(spec) and type(value) is int:
             self._votes.add(spec.key, value, spec.key)
         return None
 
     def _look_at_column(self, spec: FieldSpec, place: PlaceSpec, value: object) -> Violation | None:
         if not isinstance(value, np.ndarray) or value.ndim == 0:
-            return _violation(
-                "BP006",
-                spec,
-                place.placement,
-                actual=describe(value),
-                expected=type_and_shape(place),
-                hint="a column is made by batchpact.dataproto.column(values)",
-            )
+            return _wrong_type(spec, place, value, "a column is made by batchpact.dataproto.column(values)")
         self._rows.append((spec.key, len(value)))
         return None
 
@@ -235,7 +218,7 @@ class _Examination:
             if dim.expression is None:
                 continue
             holds = expression_holds(dim.expression, size, sizes, values=self._context.values)
-            unbound = [name for name in dict.fromkeys(dim.expression.names()) if name not in sizes]
+            unbound = dim.expression.unbound(sizes)
             if holds is False:
                 inputs = {name: sizes[name] for name in dict.fromkeys(dim.expression.names()) if name in sizes}
                 hint = f"{dim.text} is {size_text(size)}, with " + ", ".join(
@@ -267,20 +250,17 @@ class _Examination:
         """
         if len(names) == 1 and expression.isolates(names[0]):
             return True
-        bound: set[str] = set()
-        for spec in self._plan.spec.fields:
-            if binds_dim(spec):
-                bound.add(spec.key)
-            if spec.key in self._plan.tensor_places:
-                dims = self._plan.tensor_places[spec.key].dims
-                bound.update(dim.name for dim in dims if dim.kind == "name" and dim.name is not None)
-        return set(names) <= bound
+        return set(names) <= bound_names(self._plan.spec.fields)
 
 
 def _violation(code: str, spec: FieldSpec, placement: PlacementName | None = None, **parts: str) -> Violation:
     """A violation of a field, in the placement where it was found or else in the first that is declared."""
     where = spec.places[0].placement if placement is None else placement
     return Violation.model_validate({"code": code, "field": spec.key, "placement": where, **parts})
+
+
+def _wrong_type(spec: FieldSpec, place: PlaceSpec, value: object, hint: str) -> Violation:
+    return _violation("BP006", spec, place.placement, actual=describe(value), expected=type_and_shape(place), hint=hint)
 
 
 def _axes_words(rank: int, dims: Sequence[Dim]) -> str:

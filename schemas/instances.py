@@ -12,7 +12,7 @@ import torch
 from batchpact.schemas.batch import WITHHELD, BatchSchema, Looked, fill
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import FieldSpec
-from batchpact.schemas.stores import Stores
+from batchpact.schemas.stores import Stores, read_only
 
 
 @lru_cache(maxsize=4096)
@@ -82,10 +82,3 @@ def make_instance(
     made = object.__new__(schema)
     fill(made, values)
     return made
-
-
-def read_only(column: np.ndarray) -> np.ndarray:
-    """A view of a column into which nobody can write."""
-    view: np.ndarray = column.view()
-    view.flags.writeable = False
-    return view

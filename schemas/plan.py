@@ -7,51 +7,22 @@ everything in the order of declaration and has the last word.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeGuard
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from batchpact.schemas.axes import Size, axes, expression_holds, is_dense, is_jagged, ragged_axis, same_size
-from batchpact.schemas.dtypes import torch_dtypes
+from batchpact.schemas.axes import Size, axes, expression_holds, is_dense, same_size
+from batchpact.schemas.dim_names import binds_dim
+from batchpact.schemas.expressions import Expression, Linear
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.python_types import outer_classes
-from batchpact.schemas.record import FieldSpec, PlaceSpec, SchemaSpec
-from batchpact.schemas.shapes import Dim, Expression, Linear, parse_dims
+from batchpact.schemas.record import FieldSpec, SchemaSpec
 from batchpact.schemas.stores import Stores
+from batchpact.schemas.tensor_place import TensorPlace
 
 _STRIDED = torch.strided
-
-
-class _EveryDtype(frozenset[torch.dtype]):
-    """The dtypes of `Shaped`: all of them."""
-
-    def __contains__(self, _dtype: object) -> bool:
-        return True
-
-
-@dataclass(frozen=True, slots=True)
-class TensorPlace:
-    """A tensor placement, ready to be checked: dims parsed, dtypes as torch's own objects."""
-
-    dims: tuple[Dim, ...]
-    dtypes: frozenset[torch.dtype]
-    ragged: int | None
-
-    @classmethod
-    def of(cls, place: PlaceSpec) -> TensorPlace:
-        """Read a placement's dims and dtypes."""
-        dims = parse_dims(place.dims or "")
-        ragged = next((at for at, dim in enumerate(dims) if dim.text == place.ragged), None)
-        return cls(dims, torch_dtypes(place.dtypes) if place.dtypes else _EveryDtype(), ragged)
-
-    def layout_fits(self, tensor: Tensor) -> bool:
-        """Whether the tensor is dense, or ragged on the declared axis."""
-        if self.ragged is None:
-            return is_dense(tensor)
-        return is_jagged(tensor) and ragged_axis(tensor) == self.ragged
 
 
 class _Member(NamedTuple):
@@ -327,8 +298,3 @@ def _holds(expression: Expression, linear: Linear | None, size: int, sizes: dict
 def _acts_plain(tensor: object) -> TypeGuard[Tensor]:
     """Whether a tensor is dense; subclasses (a Parameter, a fake or distributed tensor) can be checked like others."""
     return isinstance(tensor, Tensor) and is_dense(tensor)
-
-
-def binds_dim(field: FieldSpec) -> bool:
-    """Whether a field is an integer meta field or argument: it binds the dim of its name."""
-    return all(place.placement in ("meta", "arg") and place.type == "int" for place in field.places)

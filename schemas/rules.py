@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
+from batchpact.schemas.definitions import qualified_name
 from batchpact.schemas.describe import describe
 from batchpact.schemas.record import RowRuleSpec
 from batchpact.schemas.text import listed_rows
@@ -55,8 +56,8 @@ def rules_of(cls: type) -> dict[str, Callable[[Any], object]]:
 
 def rule_spec(name: str, method: Callable[[Any], object]) -> RowRuleSpec:
     """The record of a rule: its name, its qualified name, and what must hold."""
-    qualname = f"{method.__module__}.{method.__qualname__.replace('<locals>.', '')}"
-    return RowRuleSpec(name=name, qualname=qualname, description=" ".join((inspect.getdoc(method) or "").split()))
+    description = " ".join((inspect.getdoc(method) or "").split())
+    return RowRuleSpec(name=name, qualname=qualified_name(method), description=description)
 
 
 def broken_rule(spec: RowRuleSpec, method: Callable[[Any], object], instance: object, rows: int) -> Violation | None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from types import new_class
 from typing import ClassVar, Literal, TypeAlias, get_args
 
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.definitions import first_paragraph, qualified_name, without_locals
+from batchpact.schemas.dim_names import bound_names
 from batchpact.schemas.errors import DeclarationError
-from batchpact.schemas.plan import binds_dim
+from batchpact.schemas.names import closest
 from batchpact.schemas.record import Layout, RowsSpec, SchemaSpec, StageSpec
-from batchpact.schemas.shapes import Dim, parse_dims
+from batchpact.schemas.shapes import parse_dims
 from batchpact.schemas.text import join_names, quoted
 from batchpact.schemas.violations import Violation
 
@@ -25,6 +28,10 @@ class Repeat:
 Rows: TypeAlias = Literal["same", "permute", "select", "new"]
 _ROWS: tuple[str, ...] = get_args(Rows)
 _LAYOUTS: tuple[str, ...] = get_args(Layout)
+FACTS = ("rows", "drops", "pad_safe", "graph", "layouts")
+"""What a stage says beside its Reads and Writes."""
+_OWNER = "__batchpact_owner__"
+"""Where a Reads keeps the stage that was the first to have it."""
 
 
 class NoFields(BatchSchema):
@@ -58,6 +65,7 @@ class StageSchema:
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
+        _own_reads(cls)
         cls.__batchpact__ = _compile(cls)
 
     def __init__(self) -> None:
@@ -68,13 +76,16 @@ class StageSchema:
 
 def reads_of(stage: type[StageSchema]) -> type[BatchSchema]:
     """The schema of what a stage reads; one without fields where the stage declares none."""
-    found = getattr(stage, "Reads", NoFields)
-    return found if isinstance(found, type) and issubclass(found, BatchSchema) else NoFields
+    return _nested_schema(stage, "Reads")
 
 
 def writes_of(stage: type[StageSchema]) -> type[BatchSchema]:
     """The schema of what a stage writes; one without fields where the stage declares none."""
-    found = getattr(stage, "Writes", NoFields)
+    return _nested_schema(stage, "Writes")
+
+
+def _nested_schema(stage: type[StageSchema], name: str) -> type[BatchSchema]:
+    found = getattr(stage, name, NoFields)
     return found if isinstance(found, type) and issubclass(found, BatchSchema) else NoFields
 
 
@@ -115,10 +126,25 @@ def _compile(cls: type[StageSchema]) -> StageSpec:
         problems = [*_wrong_writes(cls, reads.__batchpact__.spec, writes.__batchpact__.spec)]
     if problems:
         found = [Violation(code="BP051", field=field, actual=text) for field, text in problems]
-        raise DeclarationError(f"in the declaration of {cls.__qualname__.replace('<locals>.', '')}", found)
-    doc = " ".join((cls.__doc__ or "").strip().partition("\n\n")[0].split()) if "__doc__" in cls.__dict__ else ""
-    qualname = f"{cls.__module__}.{cls.__qualname__.replace('<locals>.', '')}"
-    return stage_spec(snake_case(cls.__name__), qualname, doc, reads, writes, cls)
+        raise DeclarationError(f"in the declaration of {without_locals(cls.__qualname__)}", found)
+    description = first_paragraph(cls.__dict__.get("__doc__"))  # an inherited one does not count
+    return stage_spec(snake_case(cls.__name__), qualified_name(cls), description, reads, writes, cls)
+
+
+def _own_reads(cls: type[StageSchema]) -> None:
+    """Give a stage that takes over the Reads of another, and differs in a fact, a Reads of its own.
+
+    A signature names a stage by its Reads, and `Base.Reads` has to be another class than `Heir.Reads` then.
+    """
+    reads = reads_of(cls)
+    owner = vars(reads).get(_OWNER)
+    if reads is NoFields or (owner is not None and all(getattr(cls, fact) == getattr(owner, fact) for fact in FACTS)):
+        return
+    if owner is not None:
+        body = {"__module__": cls.__module__, "__qualname__": f"{cls.__qualname__}.Reads", "__doc__": reads.__doc__}
+        reads = new_class("Reads", (reads,), exec_body=lambda namespace: namespace.update(body))
+        cls.Reads = reads  # type: ignore[attr-defined]  # stages declare it by nesting a class
+    setattr(reads, _OWNER, cls)
 
 
 def _wrong_schemas(cls: type[StageSchema]) -> list[tuple[str, str]]:
@@ -133,6 +159,10 @@ def _wrong_schemas(cls: type[StageSchema]) -> list[tuple[str, str]]:
         misspelt = name not in ("Reads", "Writes") and name.lower().rstrip("s") in ("read", "write")
         if misspelt and isinstance(value, type) and issubclass(value, BatchSchema):
             problems.append((name, "a stage has Reads and Writes; a misspelt name would be ignored"))
+        elif name not in FACTS and not name.startswith("_") and not callable(value):
+            fact = closest(name, FACTS)
+            if fact is not None:
+                problems.append((name, f"{fact} belongs there? A misspelt fact would be ignored"))
     return problems
 
 
@@ -193,23 +223,13 @@ def _wrong_writes(cls: type[StageSchema], reads: SchemaSpec, writes: SchemaSpec)
 
 def _unbound_dims(reads: SchemaSpec, writes: SchemaSpec) -> list[tuple[str, str]]:
     """Expressions that cannot be computed: nothing binds two of their names, or one that does not stand alone."""
-    bound: set[str] = set()
-    used: list[tuple[str, Dim]] = []
-    for field in (*reads.fields, *writes.fields):
-        if binds_dim(field):
-            bound.add(field.key)
-        for place in field.places:
-            for dim in parse_dims(place.dims or ""):
-                if dim.kind == "name" and dim.name is not None:
-                    bound.add(dim.name)
-                elif dim.expression is not None:
-                    used.append((field.name, dim))
+    fields = (*reads.fields, *writes.fields)
+    bound = bound_names(fields)
     problems = []
-    for name, dim in used:
-        expression = dim.expression
-        if expression is None:
-            continue
-        unbound = [part for part in dict.fromkeys(expression.names()) if part not in bound]
-        if len(unbound) > 1 or (unbound and not expression.isolates(unbound[0])):
-            problems.append((name, f"nothing binds {quoted(unbound)} in {dim.text!r}"))
+    for field in fields:
+        for dim in (dim for place in field.places for dim in parse_dims(place.dims or "")):
+            if dim.expression is not None:
+                unbound = dim.expression.unbound(bound)
+                if len(unbound) > 1 or (unbound and not dim.expression.isolates(unbound[0])):
+                    problems.append((field.name, f"nothing binds {quoted(unbound)} in {dim.text!r}"))
     return problems

@@ -56,6 +56,13 @@ class Stores(NamedTuple):
         return cls({}, {}, {})
 
 
+def read_only(column: np.ndarray) -> np.ndarray:
+    """A view of a column into which nobody can write."""
+    view: np.ndarray = column.view()
+    view.flags.writeable = False
+    return view
+
+
 def rows_of(stores: Stores) -> int | None:
     """The number of rows, from the first tensor or column; None where a batch has neither."""
     for tensor in stores.tensors.values():

@@ -19,11 +19,15 @@ def quoted(names: Iterable[str]) -> str:
 
 def join_names(names: Sequence[str], limit: int = _LISTED) -> str:
     """`a, b and c`; beyond `limit` the rest is counted."""
-    if len(names) > limit:
-        return f"{', '.join(names[:limit])} and {len(names) - limit} more"
-    if len(names) < 2:
-        return "".join(names)
+    if len(names) > limit or len(names) < 2:
+        return listed(names, limit)
     return f"{', '.join(names[:-1])} and {names[-1]}"
+
+
+def listed(items: Sequence[object], limit: int = _LISTED) -> str:
+    """`0, 4, 7`; beyond `limit` the rest is counted: `0, 4, 7 and 2 more`."""
+    shown = ", ".join(map(str, items[:limit]))
+    return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
 
 
 def count(number: int, noun: str) -> str:
@@ -33,9 +37,7 @@ def count(number: int, noun: str) -> str:
 
 def listed_rows(rows: Sequence[int]) -> str:
     """`row 3`, `rows 0, 4, 7 and 2 more`."""
-    shown = ", ".join(map(str, rows[:_FIRST_ROWS]))
-    more = "" if len(rows) <= _FIRST_ROWS else f" and {len(rows) - _FIRST_ROWS} more"
-    return f"{'row' if len(rows) == 1 else 'rows'} {shown}{more}"
+    return f"{'row' if len(rows) == 1 else 'rows'} {listed(rows, _FIRST_ROWS)}"
 
 
 def sentence(violation: Violation) -> str:
@@ -63,10 +65,5 @@ def render(subject: str, violations: Sequence[Violation], dims: Sequence[DimSize
 
 
 def _dim(entry: DimSizes) -> str:
-    sizes = " ".join(f"{size} ({_cut(fields)})" for size, fields in entry.sizes)
+    sizes = " ".join(f"{size} ({listed(fields)})" for size, fields in entry.sizes)
     return f"{entry.name}={sizes}"
-
-
-def _cut(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:_LISTED])
-    return shown if len(names) <= _LISTED else f"{shown} and {len(names) - _LISTED} more"

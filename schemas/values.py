@@ -138,13 +138,13 @@ def _rows(length: int, sample: int | None) -> list[int]:
     return sorted({round(at * (length - 1) / max(sample - 1, 1)) for at in range(sample)})
 
 
-_RULES: dict[str, Callable[[Tensor, object], Tensor]] = {
+_RULES: dict[str, Callable[..., Tensor]] = {
     "finite": lambda x, _: torch.isfinite(x),
     "binary": lambda x, _: (x == 0) | (x == 1),
-    "ge": lambda x, bound: x >= bound,  # type: ignore[operator]
-    "gt": lambda x, bound: x > bound,  # type: ignore[operator]
-    "le": lambda x, bound: x <= bound,  # type: ignore[operator]
-    "lt": lambda x, bound: x < bound,  # type: ignore[operator]
+    "ge": torch.ge,
+    "gt": torch.gt,
+    "le": torch.le,
+    "lt": torch.lt,
 }
 
 

@@ -15,7 +15,8 @@ from batchpact.schemas.axes import (
     ragged_axis,
     same_size,
 )
-from batchpact.schemas.shapes import Expression, parse_dims
+from batchpact.schemas.expressions import Expression
+from batchpact.schemas.shapes import parse_dims
 
 from .support import floats, jagged, jagged_on_2, strided_nested
 

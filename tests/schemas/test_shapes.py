@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batchpact.schemas.shapes import Dim, Expression, ShapeSyntaxError, parse_dims
+from batchpact.schemas.expressions import Expression
+from batchpact.schemas.shapes import Dim, ShapeSyntaxError, parse_dims
 
 
 def test_a_name_is_an_axis_with_that_name() -> None:

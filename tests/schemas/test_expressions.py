@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from batchpact.schemas.shapes import Expression, parse_dims
+from batchpact.schemas.expressions import Expression
+from batchpact.schemas.shapes import parse_dims
 
 law = settings(deadline=None)
 NAMES = ("a", "b", "c")

@@ -1,113 +1,28 @@
-"""Union and concat: everything is compared first, in all three stores, and only then joined."""
+"""Concat: parts with the same fields, one below the other; all differences are found before anything is joined."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import torch
 
-from batchpact.dataproto.equality import difference
 from batchpact.dataproto.meta import merge_meta
 from batchpact.dataproto.tensors import Value, cat
-from batchpact.schemas.axes import is_jagged, ragged_axis
+from batchpact.schemas.axes import is_dense, is_jagged, ragged_axis
 from batchpact.schemas.describe import STORE_NAMES, describe
 from batchpact.schemas.dtypes import dtype_name, short_name
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
 
-OnConflict: TypeAlias = Literal["error", "left", "right"]
 
-
-class Joined(NamedTuple):
-    """What a union adds to, or replaces in, the left side."""
-
-    stores: Stores
-    violations: list[Violation]
-    leaves: tuple[tuple[PlacementName, str], ...] = ()
-
-
-def compare_rows(left: int | None, right: int | None) -> list[Violation]:
-    """Two sides of a union must have the same rows; a side without columns joins any."""
-    if left is None or right is None or left == right:
-        return []
-    small, large, side = (left, right, "left") if left < right else (right, left, "right")
-    hint = ""
-    if small and large % small == 0:
-        hint = f"{large} is {large // small} times {small}: a repeat({large // small}) of the {side} side is missing?"
-    actual = f"{left} rows on the left, {right} on the right"
-    return [
-        Violation(
-            code="BP016", field="batch", actual=actual, expected="a union joins fields of the same rows", hint=hint
-        )
-    ]
-
-
-def union_stores(
-    left: Stores, right: Stores, on_conflict: OnConflict, rewrites: frozenset[str], history: Mapping[str, str]
-) -> Joined:
-    """Compare two sides and tell what the left one gets.
-
-    Args:
-        left: the side that is extended.
-        right: the side that is joined to it.
-        on_conflict: which side counts where a name stands in both with different values.
-        rewrites: names that the right side is declared to rewrite: it counts, whatever stands on the left.
-        history: what is known of the names, for messages.
-    """
-    gained = Stores({}, {}, {})
-    violations: list[Violation] = []
-    leaves: list[tuple[PlacementName, str]] = []
-    for placement, store in right.by_placement():
-        own, out = left.store(placement), gained.store(placement)
-        for key, value in store.items():
-            if key not in own:
-                elsewhere = left.find(key)
-                if elsewhere is None:
-                    out[key] = value  # type: ignore[index]
-                elif key in rewrites:
-                    leaves.append((elsewhere[0], key))
-                    out[key] = value  # type: ignore[index]
-                else:
-                    sides = STORE_NAMES[elsewhere[0]], STORE_NAMES[placement]
-                    violations.append(
-                        Violation(
-                            code="BP045",
-                            field=key,
-                            placement=placement,
-                            actual=f"in {sides[0]} on the left, in {sides[1]} on the right",
-                            expected="one place for one name",
-                        )
-                    )
-            elif key in rewrites:
-                out[key] = value  # type: ignore[index]
-            elif own[key] is not value:
-                where = difference(own[key], value)
-                if where is None or on_conflict == "left":
-                    continue
-                if on_conflict == "right":
-                    out[key] = value  # type: ignore[index]
-                    continue
-                known = history.get(key, "")
-                actual = f"the sides differ: {where}" + (f" (left {known})" if known else "")
-                violations.append(
-                    Violation(
-                        code="BP041",
-                        field=key,
-                        placement=placement,
-                        actual=actual,
-                        expected="equal values, or on_conflict='left' or 'right'",
-                    )
-                )
-    return Joined(gained, violations, tuple(leaves))
-
-
-def concat_stores(parts: Sequence[Stores], histories: Sequence[Mapping[str, str]]) -> tuple[Stores, list[Violation]]:
+def concat_stores(
+    parts: Sequence[Stores], histories: Sequence[Callable[[], Mapping[str, str]]]
+) -> tuple[Stores, list[Violation]]:
     """The stores of a concat. A part without any field and any row adds nothing and is left out of the comparison."""
     filled = [(at, part) for at, part in enumerate(parts) if part.tensors or part.columns]
-    violations = _compare_fields(filled, histories) if filled else []
+    violations = [] if _same_fields(filled) else _compare_fields(filled, histories)
     meta, wrong_meta = merge_meta([part.meta for part in parts])
     violations += wrong_meta
     if violations or not filled:
@@ -117,7 +32,8 @@ def concat_stores(parts: Sequence[Stores], histories: Sequence[Mapping[str, str]
     columns: dict[str, object] = {}
     for key in first.tensors:
         values: list[Value] = [part.tensors[key] for _, part in filled]  # type: ignore[misc]
-        violations += _compare_tensors(key, filled)
+        if not _alike(values):
+            violations += _compare_tensors(key, filled)
         if not violations:
             tensors[key] = cat(values)
     for key in first.columns:
@@ -128,7 +44,17 @@ def concat_stores(parts: Sequence[Stores], histories: Sequence[Mapping[str, str]
     return Stores(tensors, columns, meta), violations
 
 
-def _compare_fields(filled: Sequence[tuple[int, Stores]], histories: Sequence[Mapping[str, str]]) -> list[Violation]:
+def _same_fields(filled: Sequence[tuple[int, Stores]]) -> bool:
+    """Whether all parts have the same names in the same stores."""
+    return all(
+        part.tensors.keys() == filled[0][1].tensors.keys() and set(part.columns) == set(filled[0][1].columns)
+        for _, part in filled
+    )
+
+
+def _compare_fields(
+    filled: Sequence[tuple[int, Stores]], histories: Sequence[Callable[[], Mapping[str, str]]]
+) -> list[Violation]:
     """Every part must have every field, in the same store."""
     places: dict[str, dict[PlacementName, list[int]]] = {}
     for at, part in filled:
@@ -145,7 +71,7 @@ def _compare_fields(filled: Sequence[tuple[int, Stores]], histories: Sequence[Ma
             )
             violations.append(Violation(code="BP045", field=key, actual=sides, expected="one place for one name"))
         if lacking:
-            known = next((histories[at][key] for at in having if key in histories[at]), "")
+            known = next((text for at in having if (text := histories[at]().get(key))), "")
             actual = f"missing in {_parts(lacking)}, present in {_parts(having)}" + (f" ({known})" if known else "")
             violations.append(
                 Violation(
@@ -158,6 +84,20 @@ def _compare_fields(filled: Sequence[tuple[int, Stores]], histories: Sequence[Ma
                 )
             )
     return violations
+
+
+def _alike(values: Sequence[Value]) -> bool:
+    """Whether these are dense tensors with one dtype and one row shape: the common case, told without any words."""
+    first = values[0]
+    if not isinstance(first, torch.Tensor) or not is_dense(first):
+        return False
+    dtype, row = first.dtype, first.shape[1:]
+    for value in values:
+        if type(value) is not torch.Tensor or value.dtype is not dtype or value.shape[1:] != row:
+            return False
+        if value.layout is not torch.strided:
+            return False
+    return True
 
 
 def _compare_tensors(key: str, filled: Sequence[tuple[int, Stores]]) -> list[Violation]:

@@ -1,0 +1,142 @@
+"""Pad rows: copies of rows that are marked, so that they are found again wherever operations have put them.
+
+The marks travel unseen through every operation; stages that are not `pad_safe` refuse a batch that has any.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from batchpact.dataproto.auto_padding import padding_enabled
+from batchpact.dataproto.refusal import refuse
+from batchpact.dataproto.row_operations import RowOperations
+from batchpact.dataproto.rows import Index, Rows
+from batchpact.dataproto.splitting import check_count
+from batchpact.schemas.describe import describe
+from batchpact.schemas.text import count
+
+B = TypeVar("B", bound=RowOperations)
+
+Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
+
+
+class PaddingOperations(RowOperations):
+    """Padding by rows of the batch itself, and asking for pad rows."""
+
+    @property
+    def pad_mask(self) -> Mask:
+        """One boolean per row: whether it is padding. An array of its own."""
+        return _marks(self).copy()
+
+    def is_padding_enabled(self) -> bool:
+        """Whether auto-padding is on, for this batch or for all; `chunk` then allows parts that differ by a row."""
+        return padding_enabled(self.meta_info)
+
+    def padding(self, padding_size: int, padding_candidate: str = "") -> None:
+        """Append copies of one row, in place; they are marked as padding.
+
+        Args:
+            padding_size: how many.
+            padding_candidate: `"first"` for the first row; `"last"`, or nothing, for the last one.
+
+        Raises:
+            BatchError: if there is no row to copy, or an argument is none of these.
+        """
+        self.check_consistency()
+        _check_size("padding", "padding_size", padding_size)
+        if padding_candidate not in ("", "first", "last"):
+            raise refuse("padding", "BP043", "padding_candidate", repr(padding_candidate), "'first' or 'last'")
+        if not padding_size:
+            return
+        if not len(self):
+            raise refuse("padding", "BP043", "padding_size", "the batch has no row to copy", "at least one row")
+        row = 0 if padding_candidate == "first" else len(self) - 1
+        padded = _padded(self, np.full(padding_size, row, dtype=np.int64))
+        self.batch, self.non_tensor_batch = padded.batch, padded.non_tensor_batch
+        self._origin, self._pads = padded._origin, padded._pads
+
+
+def pad_dataproto_to_divisor(data: B, size_divisor: int) -> tuple[B, int]:
+    """Append copies of the rows, over and over from the first, until the length is a multiple of a number.
+
+    The copies are marked as padding: `unpad_dataproto` finds them in whatever order the rows are then.
+
+    Args:
+        data: a batch of any length; it stays as it is. One without rows is a multiple already.
+        size_divisor: what the length becomes a multiple of.
+
+    Returns:
+        The padded batch, with mappings and `meta_info` of its own, and the number of pad rows.
+
+    Raises:
+        BatchError: if the divisor is no whole number of 1 or more.
+    """
+    _check_batch("pad_dataproto_to_divisor", data)
+    check_count("pad_dataproto_to_divisor", "size_divisor", size_divisor)
+    length = len(data)
+    pad_size = -length % int(size_divisor)
+    if not pad_size:
+        return data._take(Rows.span(0, length)), 0
+    return _padded(data, np.arange(pad_size, dtype=np.int64) % length), pad_size
+
+
+def unpad_dataproto(data: B, pad_size: int) -> B:
+    """Remove pad rows: those that are marked, wherever they are.
+
+    A batch that was padded twice has more marked rows than `pad_size`; the last ones of them are removed. A batch that
+    carries no marks at all (a worker made it anew) loses its last `pad_size` rows, as in verl.
+
+    Args:
+        data: the batch; it stays as it is.
+        pad_size: how many rows to remove, as `pad_dataproto_to_divisor` told.
+
+    Raises:
+        BatchError: if fewer rows are marked, or there are, than are to be removed.
+    """
+    _check_batch("unpad_dataproto", data)
+    _check_size("unpad_dataproto", "pad_size", pad_size)
+    length = len(data)
+    marks = data._pads
+    removed = np.arange(length)[length - min(pad_size, length) :]
+    if marks is not None and pad_size:
+        removed = np.flatnonzero(marks)[-pad_size:]
+    if len(removed) < pad_size:
+        held = count(length, "row") if marks is None else f"{count(len(removed), 'pad row')} of {count(length, 'row')}"
+        expected = f"a batch with the {pad_size} pad rows that are to be removed"
+        hint = "rows were taken out since it was padded: data[~data.pad_mask] removes the pad rows that are left"
+        raise refuse("unpad_dataproto", "BP043", "pad_size", held, expected, "" if marks is None else hint)
+    if not len(removed) or removed[0] + len(removed) == length:
+        return _unmarked(data._take(Rows.span(0, length - len(removed))))
+    return _unmarked(data._take(Rows(index=np.delete(np.arange(length, dtype=np.int64), removed))))
+
+
+def _padded(data: B, copies: Index) -> B:
+    length = len(data)
+    padded = data._take(Rows(index=np.concatenate([np.arange(length, dtype=np.int64), copies])))
+    padded._pads = np.concatenate([_marks(data), np.ones(len(copies), dtype=bool)])
+    return padded
+
+
+def _marks(data: RowOperations) -> Mask:
+    return np.zeros(len(data), dtype=bool) if data._pads is None else data._pads
+
+
+def _unmarked(data: B) -> B:
+    """A batch without a pad row carries no marks."""
+    if data._pads is not None and not data._pads.any():
+        data._pads = None
+    return data
+
+
+def _check_batch(function: str, data: object) -> None:
+    if not isinstance(data, RowOperations):
+        hint = "DataProto.from_verl(x) and DataProto.from_tensordict(x) make one"
+        raise refuse(function, "BP045", "data", describe(data), "a DataProto", hint)
+    data.check_consistency()
+
+
+def _check_size(operation: str, name: str, value: object) -> None:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
+        raise refuse(operation, "BP043", name, repr(value), "a whole number, 0 or more")

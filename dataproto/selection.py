@@ -1,0 +1,59 @@
+"""Choosing fields by name: every name that is not there is reported, with the closest one, in all three stores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from batchpact.dataproto.refusal import refuse
+from batchpact.schemas.describe import STORE_NAMES, describe_in_store
+from batchpact.schemas.errors import MissingFieldError
+from batchpact.schemas.names import closest
+from batchpact.schemas.stores import Stores
+from batchpact.schemas.text import count
+from batchpact.schemas.violations import Violation
+
+Keys: TypeAlias = "Sequence[str] | None"
+
+
+def choose(operation: str, stores: Stores, keys: tuple[Keys, Keys, Keys]) -> Stores:
+    """The fields of these names; None takes all of a store.
+
+    Raises:
+        MissingFieldError: with every name that is not there and the closest one, in all stores.
+    """
+    chosen: list[dict[str, object]] = []
+    missing: list[Violation] = []
+    for (placement, held), wanted in zip(stores.by_placement(), keys, strict=False):
+        names = list(held) if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
+        for name in names:
+            if name not in held:
+                missing.append(_missing(name, STORE_NAMES[placement], held, stores))
+        chosen.append({name: held[name] for name in names if name in held})
+    if missing:
+        raise MissingFieldError(f"in DataProto.{operation}; nothing was changed", missing)
+    return Stores(*chosen)
+
+
+def _missing(name: str, where: str, held: Mapping[str, object], stores: Stores) -> Violation:
+    elsewhere = stores.find(name)
+    if elsewhere is not None:
+        hint = f"the batch has {describe_in_store(elsewhere[1], elsewhere[0])}"
+    else:
+        match = closest(name, held) or closest(name, stores.names())
+        hint = "" if match is None else f"closest name: '{match}'"
+    return Violation(code="BP046", field=name, actual=f"not in {where}", expected=hint)
+
+
+def check_new_names(old: Sequence[str], new: Sequence[str], stores: Stores) -> None:
+    """New names are as many as old ones, different, and free.
+
+    Raises:
+        BatchError: where they are not.
+    """
+    if not len(old) == len(set(old)) == len(new) == len(set(new)):
+        actual = f"{count(len(set(old)), 'old key')}, {count(len(set(new)), 'new key')}"
+        raise refuse("rename", "BP046", "new_keys", actual, "one new name for each old one")
+    taken = [name for name in new if name not in old and stores.find(name) is not None]
+    if taken:
+        raise refuse("rename", "BP045", taken[0], "the name is taken", "one place for one name")
