@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import torch
 from jaxtyping import Float32
@@ -11,7 +13,20 @@ from batchpact.dataproto import DataProto, column
 from batchpact.schemas import BatchSchema, NonTensor, StageSchema
 from batchpact.schemas.rl import fields as f
 
-ROWS, PROMPT, RESPONSE = 64, 32, 96
+
+class Size(NamedTuple):
+    """How big a batch is."""
+
+    rows: int
+    prompt: int
+    response: int
+
+
+SMALL = Size(64, 32, 96)
+"""For what does not depend on the size: checks and calls."""
+
+FULL = Size(1024, 512, 1536)
+"""124 MB: for what copies."""
 
 
 class Thirteen(BatchSchema):
@@ -53,17 +68,15 @@ class TenInThreeOut(StageSchema):
         returns: f.Returns
 
 
-SIZES = {"prompt": PROMPT, "response": RESPONSE, "prompt+response": PROMPT + RESPONSE}
-
-
-def thirteen_tensors(seed: int = 0) -> dict[str, Tensor]:
+def thirteen_tensors(seed: int = 0, size: Size = SMALL) -> dict[str, Tensor]:
     """Random values for every field of `Thirteen`."""
     random = torch.Generator().manual_seed(seed)
+    sizes = {"prompt": size.prompt, "response": size.response, "prompt+response": size.prompt + size.response}
     tensors = {}
     for field in Thirteen.__batchpact__.spec.fields:
         place = field.places[0]
         assert place.dims is not None
-        shape = [ROWS, *(SIZES[dim] for dim in place.dims.split()[1:])]
+        shape = [size.rows, *(sizes[dim] for dim in place.dims.split()[1:])]
         if place.dtype == "float32":
             tensors[field.key] = torch.randn(shape, generator=random)
         else:
@@ -71,9 +84,9 @@ def thirteen_tensors(seed: int = 0) -> dict[str, Tensor]:
     return tensors
 
 
-def uids() -> np.ndarray:
+def uids(rows: int = SMALL.rows) -> np.ndarray:
     """A column of prompt ids, four rows each."""
-    return column([f"prompt-{row // 4}" for row in range(ROWS)])
+    return column([f"prompt-{row // 4}" for row in range(rows)])
 
 
 def batch() -> DataProto:

@@ -1,7 +1,7 @@
 """One table at the end of a run: every case beside the case it is measured against, as a ratio, with its goal.
 
 A case says in `benchmark.extra_info` what it is (`what`), what it is compared with (`against`: the name of another
-case) and what ratio is wanted (`goal`, such as "<= 2" or ">= 15 faster"). Times vary from machine to machine and run to
+case) and what is wanted (`goal`, such as "<= 2 x" or "< 1 us"). Times vary from machine to machine and run to
 run; nothing here fails because of one.
 """
 

@@ -70,9 +70,7 @@ def test_verl_select_and_from_dict(benchmark: BenchmarkFixture) -> None:
 def test_dataproto(benchmark: BenchmarkFixture, level: Any) -> None:
     held = batch()
     benchmark.extra_info |= {"what": f"DataProto in, DataProto out, level {level}"}
-    benchmark.extra_info |= (
-        {"against": "test_verl_select_and_from_dict"} if level == "structure" else {"goal": "< 1 us"}
-    )
+    benchmark.extra_info |= COMPARED if level == "structure" else {"goal": "< 1 us"}
     with checking(level):
         benchmark(of_carriers, held)
 
@@ -81,9 +79,7 @@ def test_dataproto(benchmark: BenchmarkFixture, level: Any) -> None:
 def test_reads(benchmark: BenchmarkFixture, level: Any) -> None:
     given = reads()
     benchmark.extra_info |= {"what": f"Reads in, Writes out, level {level}"}
-    benchmark.extra_info |= (
-        {"against": "test_verl_select_and_from_dict"} if level == "structure" else {"goal": "< 1 us"}
-    )
+    benchmark.extra_info |= COMPARED if level == "structure" else {"goal": "< 1 us"}
     with checking(level):
         benchmark(typed, given)
 
