@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
-from typing import Any, TypeAlias
+from typing import Any
 
 from batchpact.contracts import effects
 from batchpact.contracts.arguments import Arguments, Filled
-from batchpact.contracts.origins import FromRows, check_origin
+from batchpact.contracts.origins import FromRows, check_origin, fits
 from batchpact.contracts.outcome import outcome
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.reporting import Event, deliver, observed, settle
 from batchpact.contracts.settings import Level, Projection, Settings, current
-from batchpact.dataproto.carriers import OURS, carrier_of
-from batchpact.dataproto.container import DataProto
+from batchpact.dataproto.carriers import carrier_of
 from batchpact.dataproto.handout import HandOut
 from batchpact.dataproto.rows import Index
 from batchpact.dataproto.sizes import tensor_bytes
@@ -25,15 +25,15 @@ from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.describe import describe
 from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.errors import ContractError
-from batchpact.schemas.instances import instance_stores, make_instance
+from batchpact.schemas.instances import copy_instance, instance_stores, make_instance
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import SchemaSpec, StageSpec
 from batchpact.schemas.stores import Stores, rows_of
 from batchpact.schemas.values import check_values
 from batchpact.schemas.violations import DimSizes, Violation, Where
 
-_Call: TypeAlias = Callable[[tuple[Any, ...], dict[str, Any]], Any]
-_UNCHECKED = HandOut(None, None, None, {}, (), None)
+EVERYTHING = HandOut(None, None, None, {}, (), None)
+"""How a batch is handed out where nothing is checked and nothing is filled in."""
 
 
 class Boundary:
@@ -78,7 +78,7 @@ class Boundary:
         self.rewrites = frozenset(read_keys) & write_keys
         self._kept = tuple(key for key in _keys(spec.reads, "tensor") if key not in write_keys)
         self._effects = effects.Effects(spec.reads, spec.writes)
-        self._writers = {key: spec.name for key in write_keys}
+        self.writers = {key: spec.name for key in write_keys}
         self._opaque = project != "on" or spec.reads.extra == "allow"
         self._tensors = None if self._opaque else _keys(spec.reads, "tensor")
         self._columns = None if self._opaque else _keys(spec.reads, "non_tensor", "tag")
@@ -147,16 +147,19 @@ class Boundary:
         if carrier is None:
             if extra:
                 passage.handed = make_instance(self.reads, passage.source, extra, None)
+            else:
+                passage.handed = copy_instance(passage.batch)  # what the function sets on it is scratch
             return
         withheld = None
-        if passage.level != "off" and self.project != "off" and self.spec.reads.extra != "allow":
-            report = partial(self._report, passage) if self.project == "record" else None
+        withholds = self.project != "off" or self.typed  # a Reads has declared attributes only, and looks up the others
+        if passage.level != "off" and withholds and self.spec.reads.extra != "allow":
+            report = None if self.project == "on" else partial(self._report, passage)
             withheld = Withheld(self.name, self._read_keys, partial(carrier.stores, passage.batch), report)
         if self.typed:
             passage.handed = make_instance(self.reads, passage.source, extra, withheld)
             return
         if passage.level == "off":
-            terms = HandOut(None, None, None, extra, (), None) if extra else _UNCHECKED
+            terms = HandOut(None, None, None, extra, (), None) if extra else EVERYTHING
         else:
             terms = HandOut(self._tensors, self._columns, self._meta, extra, self.rewrites, withheld)
         passage.handed = carrier.hand_out(passage.batch, terms)
@@ -237,8 +240,10 @@ class Boundary:
             given = {name: size for name, size in given.items() if isinstance(size, int)}
         elif passage.rows is not None:
             given[axis] = passage.rows
-        _, wrong, dims = self._check(self.writes, found.together(), passage, given)
+        sizes, wrong, dims = self._check(self.writes, found.together(), passage, given)
         violations = [*wrong, *found.violations]
+        rows = sizes.get(axis, result_rows)
+        violations += self._effects.other_rows(found.fields, rows if isinstance(rows, int) else result_rows)
         if origin is not passage.origin or self._rows_differ:
             misplaced = check_origin(self.spec.rows, origin, passage.rows or 0, result_rows)
             if misplaced is not None:
@@ -247,6 +252,8 @@ class Boundary:
             violations += effects.graphs(found.fields)
         violations += self._effects.changed_in_place(passage.versions, passage.source)
         if violations:
+            if self._rows_differ and not fits(origin, passage.rows or 0, result_rows):
+                passage = replace(passage, settings=Settings())  # no batch can be made of it, whatever the severity
             self._settle(passage, self._subject, "writes", violations, dims)
 
     # --- both ways -----------------------------------------------------------------------------------------------
@@ -282,7 +289,9 @@ class Boundary:
         passage.found += settle(self.name, subject, placed, dims, passage.settings)
 
     def _report(self, passage: Passage, violation: Violation) -> None:
-        """An undeclared read, where `project="record"` hands out everything."""
+        """An undeclared read, where everything is handed out: `project="record"` says so, `"off"` does not."""
+        if self.project == "off":
+            return
         lenient = Settings(action="warn", severity=passage.settings.severity)
         passage.found += settle(self.name, f"in stage '{self.name}'", [violation], [], lenient)
 
@@ -304,38 +313,6 @@ class Boundary:
                 violations=tuple(passage.found),
             )
         )
-
-    # --- level off -----------------------------------------------------------------------------------------------
-
-    def unchecked(self, function: Callable[..., Any], otherwise: _Call) -> _Call:
-        """A call at level `off` of a stage that has nothing to fill and joins by union: the same result, at no cost.
-
-        Called with its own kind, the function runs at once; other calls go `otherwise`, the way they always go.
-        """
-        typed, reads, writers, rewrites = self.typed, self.reads, self._writers, self.rewrites
-
-        def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            for batch in args:
-                if typed:
-                    if isinstance(batch, reads):
-                        return function(*args, **kwargs)
-                elif type(batch) is DataProto:
-                    # A batch of its own, so that scratch names stay in it.
-                    handed = batch._hand_out(_UNCHECKED)
-                    if len(args) == 1 and not kwargs:
-                        result = function(handed)
-                    else:
-                        result = function(*(handed if value is batch else value for value in args), **kwargs)
-                    if type(result) is DataProto and result._handed is None:
-                        result._writers, result._rewrites = writers, rewrites
-                        return result
-                    source = batch.stores()
-                    rows = rows_of(source)
-                    passage = Passage(batch, OURS, source, handed, rows, Filled(), current(), "off", perf_counter())
-                    return self.leave(passage, result)
-            return otherwise(args, kwargs)
-
-        return call
 
 
 def _keys(schema: SchemaSpec, *placements: PlacementName) -> tuple[str, ...]:

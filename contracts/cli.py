@@ -11,14 +11,13 @@ import typer
 
 app = typer.Typer(
     name="batchpact",
-    help="Data contracts for the batches that travel through an RL post-training loop.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
 
 
-@app.callback()
+@app.callback()  # without one, typer would make the only command the program itself
 def _root() -> None:
     """Data contracts for the batches that travel through an RL post-training loop."""
 

@@ -5,21 +5,25 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from typing import TYPE_CHECKING, Any, Concatenate, Protocol, TypeVar, get_type_hints, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Protocol, TypeVar, overload
 
 from tensordict import TensorDictBase
 from torch.compiler import is_dynamo_compiling
 
 from batchpact.contracts import registry
 from batchpact.contracts.boundary import Boundary
+from batchpact.contracts.level_off import unchecked
+from batchpact.contracts.passage import Passage
 from batchpact.contracts.reporting import observed
 from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked, is_off
+from batchpact.contracts.signature import keyword_parameters, stage_signature, stated_contract, takes_reads, wrong_stage
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.dataproto.container import DataProto
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.definitions import first_paragraph, qualified_name
 from batchpact.schemas.describe import describe
-from batchpact.schemas.errors import ContractError, DeclarationError
-from batchpact.schemas.stage import NoFields, StageSchema, reads_of, stage_spec, writes_of
+from batchpact.schemas.errors import ContractError
+from batchpact.schemas.stage import StageSchema, reads_of, stage_spec, writes_of
 from batchpact.schemas.violations import Violation
 
 if TYPE_CHECKING:
@@ -172,26 +176,24 @@ def _decorate(
 ) -> Callable[..., Any]:
     if not inspect.isfunction(function):
         if isinstance(function, type) and issubclass(function, BatchSchema):
-            raise _wrong(
+            raise wrong_stage(
                 function.__qualname__, "Reads and Writes are parts of a contract; @stage takes the StageSchema"
             )
-        raise _wrong(
+        raise wrong_stage(
             getattr(function, "__qualname__", describe(function)), "a stage is a function, put @stage closest to it"
         )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise _wrong(function.__qualname__, "a stage returns its result; a generator has none")
+        raise wrong_stage(function.__qualname__, "a stage returns its result; a generator has none")
     if schema is None:
         typed = True
-        reads, writes, facts = _from_signature(function)
+        reads, writes, facts = stated_contract(function)
     else:
-        typed = _takes_reads(function, schema)
+        typed = takes_reads(function, schema)
         reads, writes, facts = reads_of(schema), writes_of(schema), schema
-    doc = " ".join((inspect.getdoc(function) or "").partition("\n\n")[0].split()) or facts.__batchpact__.description
-    qualname = f"{function.__module__}.{function.__qualname__.replace('<locals>.', '')}"
-    spec = stage_spec(name or function.__name__, qualname, doc, reads, writes, facts)
-    boundary = Boundary(
-        spec, reads, writes, function, typed=typed, parameters=_parameters(function), level=level, project=project
-    )
+    description = first_paragraph(function.__doc__) or facts.__batchpact__.description
+    spec = stage_spec(name or function.__name__, qualified_name(function), description, reads, writes, facts)
+    parameters = keyword_parameters(function)
+    boundary = Boundary(spec, reads, writes, function, typed=typed, parameters=parameters, level=level, project=project)
     registry.add(boundary)
     return _wrap(function, boundary)
 
@@ -204,45 +206,40 @@ def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any
         async def wrapper(*args: Any, **kwargs: Any) -> Any:
             if is_dynamo_compiling():
                 return await function(*args, **kwargs)
-            place = _find_batch(boundary, args, kwargs)
-            passage = boundary.enter(args[place] if isinstance(place, int) else kwargs[place], args, kwargs)
-            args, kwargs = _with_batch(args, kwargs, place, passage.handed)
+            passage, args, kwargs = _enter(boundary, args, kwargs)
             return boundary.leave(passage, await function(*args, **kwargs))
 
     else:
 
         def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            place = _find_batch(boundary, args, kwargs)
-            passage = boundary.enter(args[place] if isinstance(place, int) else kwargs[place], args, kwargs)
-            args, kwargs = _with_batch(args, kwargs, place, passage.handed)
+            passage, args, kwargs = _enter(boundary, args, kwargs)
             return boundary.leave(passage, function(*args, **kwargs))
 
-        unchecked, direct, level = boundary.unchecked(function, call), boundary.direct, boundary.level
+        call_unchecked, direct, level = unchecked(boundary, call), boundary.direct, boundary.level
 
         @functools.wraps(function)
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             if is_dynamo_compiling():
                 return function(*args, **kwargs)
-            return (unchecked if direct and is_off(level) and not observed() else call)(args, kwargs)
+            return (call_unchecked if direct and is_off(level) and not observed() else call)(args, kwargs)
 
     wrapper.contract = boundary  # type: ignore[attr-defined]
-    wrapper.__signature__ = _signature(function, boundary)  # type: ignore[attr-defined]
+    wrapper.__signature__ = stage_signature(function, boundary.spec.reads)  # type: ignore[attr-defined]
     # Ray unwraps a method to see what it can be called with, and would miss the contract's arguments.
     del wrapper.__wrapped__  # type: ignore[attr-defined]
     return wrapper
 
 
-def _signature(function: Callable[..., Any], boundary: Boundary) -> inspect.Signature:
-    """What a stage can be called with: the function's parameters, and the contract's arguments beside them."""
-    signature = inspect.signature(function)
-    parameters = list(signature.parameters.values())
-    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters):
-        return signature
-    for field in boundary.spec.reads.fields:
-        if field.place("arg") is not None and field.name not in signature.parameters:
-            default = inspect.Parameter.empty if field.required and field.source is None else field.default
-            parameters.append(inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=default))
-    return signature.replace(parameters=parameters)
+def _enter(
+    boundary: Boundary, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Passage, tuple[Any, ...], dict[str, Any]]:
+    """Let the batch of a call in; returns the arguments with what the function is handed in the place of the batch."""
+    place = _find_batch(boundary, args, kwargs)
+    if isinstance(place, int):
+        passage = boundary.enter(args[place], args, kwargs)
+        return passage, (*args[:place], passage.handed, *args[place + 1 :]), kwargs
+    passage = boundary.enter(kwargs[place], args, kwargs)
+    return passage, args, {**kwargs, place: passage.handed}
 
 
 def _find_batch(boundary: Boundary, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int | str:
@@ -260,91 +257,3 @@ def _find_batch(boundary: Boundary, args: tuple[Any, ...], kwargs: Mapping[str, 
     )
     violation = Violation(code="BP036", field="batch", actual=f"called with {shown}", expected=expected)
     raise ContractError(f"where stage '{boundary.name}' is called", [violation])
-
-
-def _with_batch(
-    args: tuple[Any, ...], kwargs: dict[str, Any], place: int | str, handed: Any
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    if isinstance(place, int):
-        return (*args[:place], handed, *args[place + 1 :]), kwargs
-    return args, {**kwargs, place: handed}
-
-
-def _parameters(function: Callable[..., Any]) -> dict[str, int | None]:
-    """The parameters that can be passed by keyword, with the position where they can be passed so, too."""
-    found: dict[str, int | None] = {}
-    for at, parameter in enumerate(inspect.signature(function).parameters.values()):
-        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD:
-            found[parameter.name] = at
-        elif parameter.kind is parameter.KEYWORD_ONLY:
-            found[parameter.name] = None
-    return found
-
-
-def _from_signature(
-    function: Callable[..., Any],
-) -> tuple[type[BatchSchema], type[BatchSchema], type[StageSchema]]:
-    """The contract that a signature states: a Reads parameter, and a Writes (or None) as the result."""
-    hints = _hints(function)
-    returned = hints.pop("return", None)
-    reads = [hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, BatchSchema)]
-    if len(reads) != 1:
-        found = "no parameter" if not reads else f"{len(reads)} parameters"
-        raise _wrong(
-            function.__qualname__,
-            f"{found} annotated with a Reads; write (batch: X.Reads) -> X.Writes, or @stage(X) where carriers go in",
-        )
-    writes = next(
-        (hint for hint in _members(returned) if isinstance(hint, type) and issubclass(hint, BatchSchema)), None
-    )
-    if writes is None:
-        if returned is not type(None):
-            raise _wrong(function.__qualname__, "the result is not annotated with a Writes (or None)")
-        writes = NoFields
-    owners = [owner for owner in registry.owners(reads[0]) if writes is NoFields or writes_of(owner) is writes]
-    return reads[0], writes, owners[0] if owners else StageSchema
-
-
-def _takes_reads(function: Callable[..., Any], schema: type[StageSchema]) -> bool:
-    """Whether a function under a named contract takes its Reads; where it takes carriers, nothing has to say so."""
-    try:
-        hints = _hints(function)
-    except DeclarationError:  # carriers are often imported for type checkers only
-        return False
-    hints.pop("return", None)
-    found = [hint for hint in hints.values() if isinstance(hint, type) and issubclass(hint, BatchSchema)]
-    for hint in found:
-        if hint is not reads_of(schema):
-            raise _wrong(
-                function.__qualname__,
-                f"it takes {hint.__qualname__}, and the Reads of {schema.__qualname__} are "
-                f"{reads_of(schema).__qualname__}",
-            )
-    return bool(found)
-
-
-def _members(hint: object) -> list[object]:
-    """A type and everything inside it: `tuple[Writes, int]`, `Writes | None`, `FromRows[Writes]`."""
-    return [hint, *(inner for arg in getattr(hint, "__args__", ()) for inner in _members(arg))]
-
-
-def _hints(function: Callable[..., Any]) -> dict[str, Any]:
-    names: dict[str, Any] = {}
-    frame = inspect.currentframe()
-    # Stages that are defined inside functions: names around the decorator are not in the module.
-    while frame is not None and frame.f_globals.get("__name__") != function.__module__:
-        frame = frame.f_back
-    while frame is not None and frame.f_globals.get("__name__") == function.__module__:
-        names = {**frame.f_locals, **names}
-        if frame.f_code.co_name == "<module>":
-            break
-        frame = frame.f_back
-    try:
-        return get_type_hints(function, localns=names)
-    except (NameError, AttributeError) as error:
-        raise _wrong(function.__qualname__, f"an annotation cannot be resolved: {error}") from error
-
-
-def _wrong(qualname: str, text: str) -> DeclarationError:
-    name = qualname.replace("<locals>.", "")
-    return DeclarationError(f"in the stage {name}", [Violation(code="BP051", field=name, actual=text)])

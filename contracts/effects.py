@@ -12,6 +12,7 @@ from batchpact.schemas.describe import describe_in_store
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import SchemaSpec
 from batchpact.schemas.stores import Stores
+from batchpact.schemas.text import count
 from batchpact.schemas.violations import Violation
 
 Version: TypeAlias = "tuple[str, torch.Tensor, int]"
@@ -80,6 +81,23 @@ class Effects:
             if _memory(tensor) not in rewritten
         ]
 
+    def other_rows(self, fields: Stores, rows: int | None) -> list[Violation]:
+        """Fields of an open Writes that nothing declares and that have other rows than the result."""
+        if not self._open or rows is None:
+            return []
+        return [
+            Violation(
+                code="BP012",
+                field=key,
+                placement=placement,
+                actual=describe_in_store(value, placement),
+                expected=f"nowhere; the result has {count(rows, 'row')}",
+            )
+            for placement, store in fields.by_placement()
+            for key, value in store.items()
+            if placement in ("tensor", "non_tensor") and key not in self._declared and _length(value) != rows
+        ]
+
     def written(
         self, result: Stores, source: Stores, given: Mapping[str, object], *, rows_differ: bool, whole: bool
     ) -> Written:
@@ -143,19 +161,41 @@ def _unasked(key: str, placement: PlacementName, value: object) -> Violation:
 
 
 def graphs(fields: Stores) -> list[Violation]:
-    """Results that carry an autograd graph."""
+    """Results that carry an autograd graph: tensors, and meta values that are one or a dict with one in it."""
+    found: list[tuple[str, PlacementName, str]] = [
+        (key, "tensor", "it carries an autograd graph") for key, tensor in fields.tensors.items() if _has_graph(tensor)
+    ]
+    for key, value in fields.meta.items():
+        if _has_graph(value):
+            found.append((key, "meta", "it carries an autograd graph"))
+        elif isinstance(value, dict):
+            found += [
+                (key, "meta", f"[{name!r}] carries an autograd graph")
+                for name, part in value.items()
+                if _has_graph(part)
+            ]
     return [
         Violation(
             code="BP032",
             field=key,
-            placement="tensor",
-            actual="it carries an autograd graph",
+            placement=placement,
+            actual=actual,
             expected="a result is a value",
             hint="run under torch.no_grad(), detach it, or declare graph = 'allow'",
         )
-        for key, tensor in fields.tensors.items()
-        if isinstance(tensor, torch.Tensor) and tensor.requires_grad
+        for key, placement, actual in found
     ]
+
+
+def _length(value: object) -> int | None:
+    """The rows of a tensor or a column; None for anything that has none."""
+    if isinstance(value, (torch.Tensor, np.ndarray)) and value.ndim:
+        return int(value.shape[0])
+    return None
+
+
+def _has_graph(value: object) -> bool:
+    return isinstance(value, torch.Tensor) and value.requires_grad
 
 
 def _memory(tensor: object) -> int | None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class StageFigures:
-    """One stage, over all its calls: seconds in all and in checks, fields and bytes in and out."""
+    """One stage, added up over its calls; `fields_read` and `fields_written` are those of the last call."""
 
     calls: int = 0
     seconds: float = 0.0

@@ -63,6 +63,9 @@ class _Flow:
         for key in self._pipeline.outputs:
             if key not in self._held:
                 self._add("outputs", "BP001", key, expected="an output of the pipeline", hint=self._who(key, None))
+            elif not self._held[key].field.required:
+                hint = f"{_by(self._held[key].writer)} may leave it out; make it required there"
+                self._add("outputs", "BP001", key, expected="an output of the pipeline", hint=hint)
         return self._found
 
     def _add(self, stage: str, code: str, field: str, **parts: str) -> None:
@@ -137,7 +140,7 @@ class _Flow:
         elif wanted.dtypes and not (written.dtypes and set(written.dtypes) <= set(wanted.dtypes)):
             expected = f"{short_name(wanted.dtype or 'any')} alone"
             self._add(stage.name, "BP005", field.key, actual=by, expected=expected, severity="warning")
-        if wanted.layout != written.layout:
+        if wanted.layout != written.layout or _ragged_axis(wanted) != _ragged_axis(written):
             self._add(stage.name, "BP015", field.key, actual=by, expected=type_and_shape(wanted))
             return False
         reader, writer = parse_dims(wanted.dims or ""), parse_dims(written.dims or "")
@@ -244,6 +247,11 @@ class _Flow:
             if before is not None and before.field.required and not field.required:
                 field = field.model_copy(update={"required": True})  # left out, the field is what it was before
             self._held[field.key] = Held(writer, field, axes)
+
+
+def _ragged_axis(place: PlaceSpec) -> int | None:
+    """Which axis of a jagged tensor is ragged."""
+    return next((at for at, dim in enumerate(parse_dims(place.dims or "")) if dim.text == place.ragged), None)
 
 
 def _batch_axis(*schemas: SchemaSpec) -> Dim:

@@ -97,6 +97,14 @@ def check_origin(spec: RowsSpec, origin: Index | None, length: int, result_rows:
     return None
 
 
+def fits(origin: Index | None, length: int, result_rows: int | None) -> bool:
+    """Whether the rows that an origin names can be taken and joined with a result; where there is none, nothing is."""
+    if origin is None:
+        return True
+    inside = not len(origin) or (origin.min() >= 0 and origin.max() < length)
+    return inside and (result_rows is None or len(origin) == result_rows)
+
+
 def _lengths(origin: Index, length: int) -> str:
     return f"the result has {count(len(origin), 'row')} and the input has {length}"
 

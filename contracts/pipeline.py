@@ -14,7 +14,7 @@ from batchpact.contracts.configuration import use_config
 from batchpact.contracts.decorator import contract_of
 from batchpact.contracts.figures import Figures
 from batchpact.contracts.flow import check_flow
-from batchpact.contracts.report import Report, counted
+from batchpact.contracts.report import Report
 from batchpact.contracts.reporting import observe
 from batchpact.dataproto.carriers import Carrier, carrier_of
 from batchpact.dataproto.union import union_stores
@@ -24,6 +24,7 @@ from batchpact.schemas.errors import BatchError, ContractError, DeclarationError
 from batchpact.schemas.record import PipelineSpec, StageSpec
 from batchpact.schemas.stage import StageSchema
 from batchpact.schemas.stores import Stores
+from batchpact.schemas.text import count
 from batchpact.schemas.violations import Violation, Where
 
 B = TypeVar("B")
@@ -52,6 +53,10 @@ class Pipeline:
         stages: Sequence[StageLike],
         outputs: Sequence[str] = (),
     ) -> None:
+        if not (isinstance(inputs, type) and issubclass(inputs, BatchSchema)):
+            raise _wrong(name, "inputs", f"{_shown(inputs)} is no BatchSchema", "a class that lists the fields")
+        if not isinstance(stages, Sequence):
+            raise _wrong(name, "stages", f"{_shown(stages)} is no list", "write stages=[...]")
         self.name = name
         self.inputs = inputs
         self._stages = list(stages)
@@ -73,7 +78,8 @@ class Pipeline:
             stages = self.spec.stages
             fields = {field.key for stage in stages for field in (*stage.reads.fields, *stage.writes.fields)}
             findings = check_flow(self.spec, registry.stages())
-            self._report = Report(f"pipeline '{self.name}'", counted(len(stages), len(fields)), tuple(findings))
+            checked = f"{count(len(stages), 'stage')}, {count(len(fields), 'field')}"
+            self._report = Report(f"pipeline '{self.name}'", checked, tuple(findings))
         return self._report
 
     def run(
@@ -145,10 +151,19 @@ def _spec(pipeline: str, at: int, stage: StageLike) -> StageSpec:
         return stage.__batchpact__
     boundary = contract_of(stage)
     if boundary is None:
-        text = f"{getattr(stage, '__qualname__', describe(stage))} has no contract"
-        violation = Violation(code="BP051", field=f"stage {at + 1}", actual=text, expected="decorate it with @stage")
-        raise DeclarationError(f"in the pipeline '{pipeline}'", [violation])
+        plain = inspect.isroutine(stage)
+        expected = "decorate it with @stage" if plain else "a stage function or a StageSchema class belongs there"
+        raise _wrong(pipeline, f"stage {at + 1}", f"{_shown(stage)} has no contract", expected)
     return boundary.spec
+
+
+def _shown(value: object) -> str:
+    return getattr(value, "__qualname__", describe(value))
+
+
+def _wrong(pipeline: str, field: str, actual: str, expected: str) -> DeclarationError:
+    violation = Violation(code="BP051", field=field, actual=actual, expected=expected)
+    return DeclarationError(f"in the pipeline '{pipeline}'", [violation])
 
 
 def _runnable(pipeline: str, stage: StageLike) -> tuple[Callable[..., Any], Boundary]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from batchpact.schemas.errors import contract_error
-from batchpact.schemas.text import count, render
+from batchpact.schemas.text import render
 from batchpact.schemas.violations import Violation
 
 
@@ -15,7 +15,7 @@ class Report:
 
     Attributes:
         subject: what was checked, as in "pipeline 'grpo'".
-        checked: how much was checked, in words.
+        checked: how much was checked, in words: "7 stages, 31 fields".
         findings: every finding, in the order of the stages.
     """
 
@@ -52,8 +52,3 @@ def _placed(finding: Violation) -> Violation:
     """The finding with its stage in front of the field, for a listing over several stages."""
     stage = finding.where.stage
     return finding if stage is None else finding.model_copy(update={"field": f"{stage}: {finding.field}"})
-
-
-def counted(stages: int, fields: int) -> str:
-    """`7 stages, 31 fields`."""
-    return f"{count(stages, 'stage')}, {count(fields, 'field')}"

@@ -3,12 +3,33 @@
 Start at `container.py` (`DataProto`) and `core.py`, which it is built on. Rows are chosen by one index plan (`rows.py`,
 `splitting.py`) and taken from tensors of every layout in `tensors.py` and `nested.py`; `union.py`, `concat.py` and
 `meta.py` join batches, `equality.py` says what is equal. `handout.py` and `withheld.py` make what a stage is handed.
-`carriers/` lets contracts work on other containers: `TensorDict`, and verl's own `DataProto`.
+`carriers/` lets contracts work on other containers: `TensorDict`, and verl's own `DataProto`; `entries.py` and
+`conversion.py` turn batches into these and back. Beside the methods there are verl's functions: `padding.py`,
+`folding.py`, `collate.py` and `dict_unions.py`.
 """
 
+from batchpact.dataproto.auto_padding import DataProtoConfig
+from batchpact.dataproto.collate import collate_fn
 from batchpact.dataproto.columns import column
 from batchpact.dataproto.container import DataProto
+from batchpact.dataproto.dict_unions import union_numpy_dict, union_tensor_dict
 from batchpact.dataproto.equality import difference, equal
+from batchpact.dataproto.folding import fold_batch_dim, unfold_batch_dim
+from batchpact.dataproto.padding import pad_dataproto_to_divisor, unpad_dataproto
 from batchpact.dataproto.row_operations import DataProtoItem
 
-__all__ = ["DataProto", "DataProtoItem", "column", "difference", "equal"]
+__all__ = [
+    "DataProto",
+    "DataProtoConfig",
+    "DataProtoItem",
+    "collate_fn",
+    "column",
+    "difference",
+    "equal",
+    "fold_batch_dim",
+    "pad_dataproto_to_divisor",
+    "unfold_batch_dim",
+    "union_numpy_dict",
+    "union_tensor_dict",
+    "unpad_dataproto",
+]

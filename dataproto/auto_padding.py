@@ -21,13 +21,13 @@ class _Switch(type):
 
     @property
     def auto_padding(cls) -> bool:
-        """Whether auto-padding is on for every batch; the environment variable VERL_AUTO_PADDING switches it on, too."""
+        """Whether auto-padding is on for every batch; VERL_AUTO_PADDING in the environment switches it on, too."""
         return cls._enabled or os.getenv("VERL_AUTO_PADDING", "").upper() in ("TRUE", "1")
 
     @auto_padding.setter
     def auto_padding(cls, enabled: bool) -> None:
         if not isinstance(enabled, bool):
-            raise refuse("auto_padding", "BP045", "auto_padding", describe(enabled), "True or False")
+            raise refuse("DataProtoConfig.auto_padding", "BP045", "auto_padding", describe(enabled), "True or False")
         cls._enabled = enabled
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def from_dicts(
-    tensors: Mapping[str, Any], non_tensors: Mapping[str, Any], num_batch_dims: int
+    tensors: Mapping[str, Any], non_tensors: Mapping[str, Any], num_batch_dims: int, operation: str = "from_dict"
 ) -> tuple[TensorDict | None, dict[str, Column]]:
     """The stores of a batch; the given dicts are not changed.
 
@@ -31,23 +31,23 @@ def from_dicts(
         BatchError: for a value of the wrong kind, or tensors that do not share their leading axes.
     """
     if num_batch_dims < 1 or (num_batch_dims > 1 and non_tensors):
-        raise refuse("from_dict", "BP045", "num_batch_dims", str(num_batch_dims), "1 or more, and 1 beside columns")
+        raise refuse(operation, "BP045", "num_batch_dims", str(num_batch_dims), "1 or more, and 1 beside columns")
     sizes: dict[tuple[int, ...], list[str]] = {}
     for key, value in tensors.items():
         if not isinstance(value, (torch.Tensor, TensorDictBase)):
             expected = "tensors holds tensors alone; torch.as_tensor(x) makes one, a column goes into non_tensors"
-            raise refuse("from_dict", "BP045", key, describe(value), expected)
+            raise refuse(operation, "BP045", key, describe(value), expected)
         if value.dim() < num_batch_dims:
-            raise refuse("from_dict", "BP045", key, describe(value), f"{num_batch_dims} leading batch axes")
-        sizes.setdefault(_leading(value, num_batch_dims), []).append(key)
+            raise refuse(operation, "BP045", key, describe(value), f"{num_batch_dims} leading batch axes")
+        sizes.setdefault(leading_sizes(value, num_batch_dims), []).append(key)
     if len(sizes) > 1:
         listed = ", ".join(f"{list(size)} in {join_names(keys)}" for size, keys in sizes.items())
-        raise refuse("from_dict", "BP016", "batch", listed, "all tensors share their batch axes")
-    columns = {key: as_column("from_dict", key, value) for key, value in non_tensors.items()}
+        raise refuse(operation, "BP016", "batch", listed, "all tensors share their batch axes")
+    columns = {key: as_column(operation, key, value) for key, value in non_tensors.items()}
     return (store(tensors, next(iter(sizes))) if sizes else None), columns
 
 
-def _leading(value: torch.Tensor | TensorDictBase, axes: int) -> tuple[int, ...]:
+def leading_sizes(value: torch.Tensor | TensorDictBase, axes: int) -> tuple[int, ...]:
     """The sizes of the leading axes; a strided nested tensor has no shape beyond its rows."""
     if isinstance(value, torch.Tensor):
         return (torch.Tensor.size(value, 0),) if axes == 1 else tuple(value.shape[:axes])
@@ -134,6 +134,11 @@ def _wrong_stores(batch: TensorDictBase | None, columns: Mapping[str, Any], meta
             actual = f"in {' and in '.join(STORE_NAMES[place] for place in places)}"
             found.append(Violation(code="BP045", field=key, actual=actual, expected="one place for one name"))
     return found
+
+
+def tensors_of(stores: Stores) -> dict[str, Value]:
+    """The tensors of stores that are known to hold tensors there."""
+    return dict(cast("Mapping[str, Value]", stores.tensors))
 
 
 def columns_of(stores: Stores) -> dict[str, Column]:

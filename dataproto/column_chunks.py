@@ -2,54 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
 
-from batchpact.dataproto import build
-from batchpact.dataproto.core import Batch
 from batchpact.dataproto.refusal import refuse_all
-from batchpact.dataproto.tensors import items
-from batchpact.schemas.describe import STORE_NAMES, describe
-from batchpact.schemas.errors import MissingFieldError
-from batchpact.schemas.stores import Column
+from batchpact.dataproto.row_operations import RowOperations
+from batchpact.dataproto.rows import repeat_rows
+from batchpact.dataproto.selection import choose
+from batchpact.dataproto.splitting import check_count
+from batchpact.schemas.describe import describe
+from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
 
+B = TypeVar("B", bound=RowOperations)
 
-def cut_columns(data: Batch, parts: int, keys: Sequence[str]) -> tuple[dict[str, torch.Tensor], dict[str, Column]]:
-    """The fields of these names, `[batch, n, ...]`, as `[batch * parts, n // parts, ...]`.
 
-    Raises:
-        MissingFieldError: naming every key that is neither a tensor nor a column.
-        BatchError: naming every field whose second axis cannot be cut so.
-    """
-    held = {**items(data.batch), **data.non_tensor_batch}
-    missing = [_missing(key, data) for key in keys if key not in held]
-    if missing:
-        raise MissingFieldError("in DataProto.unfold_column_chunks; nothing was changed", missing)
-    tensors: dict[str, torch.Tensor] = {}
-    columns: dict[str, Column] = {}
+def unfold_columns(data: B, n_split: int, split_keys: Sequence[str]) -> B:
+    """The rows of a batch, each `n_split` times in a run, with a part of these fields in each."""
+    data.check_consistency()
+    check_count("unfold_column_chunks", "n_split", n_split)
+    stores = data.stores()
+    in_columns = [key for key in split_keys if key in stores.columns]
+    elsewhere = [key for key in split_keys if key not in stores.columns]
+    chosen = choose("unfold_column_chunks", stores, (elsewhere, in_columns, ()))
+    cut = _cut(chosen, int(n_split))
+    others = (
+        data._tensor_store(_without(stores.tensors, chosen.tensors), (len(data),)) if stores.tensors else data.batch
+    )
+    rest = data._derive(others, _without(stores.columns, chosen.columns), dict(data.meta_info))
+    rest._origin, rest._pads, rest._bound = data._origin, data._pads, None
+    unfolded = rest._take(repeat_rows(len(data), int(n_split), interleave=True))
+    unfolded._put(cut, ())
+    return unfolded
+
+
+def _cut(chosen: Stores, parts: int) -> Stores:
+    """These fields, `[batch, n, ...]`, as `[batch * parts, n // parts, ...]`."""
     wrong = []
-    for key in dict.fromkeys(keys):
-        value = held[key]
-        if not _can_be_cut(value, parts):
-            expected = f"a dense field with a second axis that is a multiple of {parts}"
-            wrong.append(Violation(code="BP043", field=key, actual=describe(value), expected=expected))
-        elif isinstance(value, np.ndarray):
-            columns[key] = value.reshape(len(value) * parts, value.shape[1] // parts, *value.shape[2:])
-        else:
-            tensors[key] = value.reshape(value.shape[0] * parts, value.shape[1] // parts, *value.shape[2:])
+    cut = Stores.empty()
+    for placement, held in chosen.by_placement():
+        for key, value in held.items():
+            if isinstance(value, (torch.Tensor, np.ndarray)) and _can_be_cut(value, parts):
+                rows, length, *shape = value.shape
+                cast("dict[str, object]", cut.store(placement))[key] = value.reshape(
+                    rows * parts, length // parts, *shape
+                )
+            else:
+                expected = f"a dense field with a second axis that is a multiple of {parts}"
+                wrong.append(Violation(code="BP043", field=key, actual=describe(value), expected=expected))
     if wrong:
         raise refuse_all("unfold_column_chunks", wrong)
-    return tensors, columns
+    return cut
 
 
-def _can_be_cut(value: object, parts: int) -> bool:
-    if isinstance(value, torch.Tensor) and value.is_nested:
-        return False
-    return isinstance(value, (torch.Tensor, np.ndarray)) and value.ndim > 1 and value.shape[1] % parts == 0
+def _can_be_cut(value: torch.Tensor | np.ndarray, parts: int) -> bool:
+    nested = isinstance(value, torch.Tensor) and value.is_nested
+    return not nested and value.ndim > 1 and value.shape[1] % parts == 0
 
 
-def _missing(key: str, data: Batch) -> Violation:
-    return build._missing(key, f"{STORE_NAMES['tensor']} or {STORE_NAMES['non_tensor']}", {}, data.stores())
+def _without(held: Mapping[str, object], keys: Collection[str]) -> dict[str, Any]:
+    return {key: value for key, value in held.items() if key not in keys}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 import numpy as np
 import torch
@@ -13,7 +14,8 @@ from batchpact.schemas.axes import is_dense, is_jagged, ragged_axis
 from batchpact.schemas.describe import STORE_NAMES, describe
 from batchpact.schemas.dtypes import dtype_name, short_name
 from batchpact.schemas.markers import PlacementName
-from batchpact.schemas.stores import Stores
+from batchpact.schemas.stores import Column, Stores
+from batchpact.schemas.text import listed
 from batchpact.schemas.violations import Violation
 
 
@@ -31,16 +33,16 @@ def concat_stores(
     tensors: dict[str, object] = {}
     columns: dict[str, object] = {}
     for key in first.tensors:
-        values: list[Value] = [part.tensors[key] for _, part in filled]  # type: ignore[misc]
+        values = [cast(Value, part.tensors[key]) for _, part in filled]
         if not _alike(values):
             violations += _compare_tensors(key, filled)
         if not violations:
             tensors[key] = cat(values)
     for key in first.columns:
-        columns_of = [part.columns[key] for _, part in filled]
+        cells = [cast(Column, part.columns[key]) for _, part in filled]
         violations += _compare_columns(key, filled)
         if not violations:
-            columns[key] = np.concatenate(columns_of)  # type: ignore[arg-type]
+            columns[key] = np.concatenate(cells)
     return Stores(tensors, columns, meta), violations
 
 
@@ -146,8 +148,4 @@ def _compare_columns(key: str, filled: Sequence[tuple[int, Stores]]) -> list[Vio
 
 
 def _parts(parts: Sequence[int]) -> str:
-    return (
-        f"part {parts[0]}"
-        if len(parts) == 1
-        else f"parts {', '.join(map(str, parts[:6]))}" + (f" and {len(parts) - 6} more" if len(parts) > 6 else "")
-    )
+    return f"{'part' if len(parts) == 1 else 'parts'} {listed(parts)}"

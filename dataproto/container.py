@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,18 +10,23 @@ import torch
 from typing_extensions import Self
 
 from batchpact.dataproto import build
-from batchpact.dataproto.binding import Bound
+from batchpact.dataproto.auto_padding import AUTO_PADDING_KEY
+from batchpact.dataproto.binding import bound
+from batchpact.dataproto.column_chunks import unfold_columns
 from batchpact.dataproto.concat import concat_stores
+from batchpact.dataproto.conversion import Conversions
 from batchpact.dataproto.field_operations import FieldOperations
+from batchpact.dataproto.information import Information
+from batchpact.dataproto.iteration import mini_batches
+from batchpact.dataproto.padding import PaddingOperations
 from batchpact.dataproto.refusal import refuse, refuse_all
-from batchpact.dataproto.row_operations import RowOperations
 from batchpact.dataproto.union import OnConflict, compare_rows, union_stores
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
 
 
-class DataProto(RowOperations, FieldOperations):
+class DataProto(PaddingOperations, FieldOperations, Conversions, Information):
     """A batch: tensors and columns that share the batch axis, and meta for the batch as a whole.
 
     Args:
@@ -46,6 +51,7 @@ class DataProto(RowOperations, FieldOperations):
         non_tensors: Mapping[str, Any] | None = None,
         meta_info: Mapping[str, Any] | None = None,
         num_batch_dims: int = 1,
+        auto_padding: bool = False,
     ) -> Self:
         """Make a batch of dicts, which are left as they are.
 
@@ -54,18 +60,20 @@ class DataProto(RowOperations, FieldOperations):
             non_tensors: columns by name; a list becomes an object column, a numeric array keeps its dtype.
             meta_info: meta by name.
             num_batch_dims: how many leading axes all tensors share.
+            auto_padding: switch auto-padding on for this batch, by a key in its meta.
 
         Raises:
             BatchError: naming every field that is in the wrong dict or has other rows than the rest.
         """
         batch, columns = build.from_dicts(tensors or {}, non_tensors or {}, num_batch_dims)
-        return cls(batch, columns, dict(meta_info or {}))
+        return cls(batch, columns, {**(meta_info or {}), **({AUTO_PADDING_KEY: True} if auto_padding else {})})
 
     @classmethod
     def from_single_dict(
         cls,
         data: Mapping[str, Any],
         meta_info: Mapping[str, Any] | None = None,
+        auto_padding: bool = False,
         *,
         schema: type[BatchSchema] | None = None,
     ) -> Self:
@@ -74,6 +82,7 @@ class DataProto(RowOperations, FieldOperations):
         Args:
             data: the fields by name.
             meta_info: meta by name.
+            auto_padding: switch auto-padding on for this batch, by a key in its meta.
             schema: where given, its declarations place the fields (lists and batch-wide values are then allowed,
                 too), and it is bound to the result.
 
@@ -81,7 +90,7 @@ class DataProto(RowOperations, FieldOperations):
             BatchError: for a value whose place is not plain.
         """
         tensors, columns, meta = build.sort_fields(data, schema)
-        made = cls.from_dict(tensors, columns, {**(meta_info or {}), **meta})
+        made = cls.from_dict(tensors, columns, {**(meta_info or {}), **meta}, auto_padding=auto_padding)
         return made if schema is None else made.bind(schema)
 
     def bind(self, schema: type[BatchSchema], *, dims: Mapping[str, int] | None = None) -> Self:
@@ -94,12 +103,13 @@ class DataProto(RowOperations, FieldOperations):
             dims: sizes that dims must have, beyond agreeing with each other.
 
         Raises:
+            BatchError: if this is no schema, or the schema has no such dim.
             ContractError: with everything that does not keep to the schema; it is not bound then.
         """
         self.check_consistency()
-        bound = Bound(schema, dict(dims or {}))
-        bound.check(self.stores(), self.history(), values=True)
-        self._bound = bound
+        made = bound(schema, dims or {})
+        made.check(self.stores(), self.history(), values=True)
+        self._bound = made
         return self
 
     # --- joining -------------------------------------------------------------------------------------------------
@@ -163,3 +173,43 @@ class DataProto(RowOperations, FieldOperations):
         if made._bound is not None:
             made._bound.check(made.stores(), made.history())
         return made
+
+    # --- other rows ----------------------------------------------------------------------------------------------
+
+    def unfold_column_chunks(self, n_split: int, split_keys: Sequence[str] | None = None) -> Self:
+        """Cut the second axis of some fields into rows; the other fields are repeated beside them.
+
+        A bound schema does not go along: the fields have other shapes then.
+
+        Args:
+            n_split: into how many parts; each row becomes as many.
+            split_keys: tensors and columns that are cut, `[batch, n, ...]`; all others are repeated.
+
+        Raises:
+            MissingFieldError: naming every key that is neither a tensor nor a column.
+            BatchError: naming every field whose second axis cannot be cut so.
+        """
+        return unfold_columns(self, n_split, split_keys or ())
+
+    def make_iterator(
+        self,
+        mini_batch_size: int,
+        epochs: int,
+        seed: int | None = None,
+        dataloader_kwargs: Mapping[str, Any] | None = None,
+    ) -> Iterator[Self]:
+        """Go through the batch in mini-batches, several times.
+
+        Args:
+            mini_batch_size: the rows of each; the batch is a multiple of it.
+            epochs: how many times.
+            seed: seeds the order, where `dataloader_kwargs` ask for a random one.
+            dataloader_kwargs: options of torch's `DataLoader`, such as `shuffle`.
+
+        Returns:
+            An iterator over batches, each with a `meta_info` of its own.
+
+        Raises:
+            BatchError: if rows would be left over, or an option is one that this method sets.
+        """
+        return mini_batches(self, mini_batch_size, epochs, seed, dataloader_kwargs)

@@ -15,9 +15,11 @@ from batchpact.dataproto import build
 from batchpact.dataproto.binding import Bound
 from batchpact.dataproto.equality import difference
 from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
+from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.rows import Index
 from batchpact.dataproto.tensors import items, store
 from batchpact.dataproto.withheld import HandedDict, HandedTensorDict
+from batchpact.schemas.describe import describe
 from batchpact.schemas.stores import Column, Stores
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -125,12 +127,12 @@ class Batch:
                 if held is not None and key in held.keys():
                     held.pop(key)
         if fields.tensors and (self.batch is None or not len(self.batch.keys())):
-            rows = next(iter(fields.tensors.values())).size(0)  # type: ignore[attr-defined]
-            self.batch = self._tensor_store(dict(fields.tensors), (rows,))
+            tensors = build.tensors_of(fields)
+            self.batch = self._tensor_store(tensors, build.leading_sizes(next(iter(tensors.values())), 1))
         elif self.batch is not None:
             for key, value in fields.tensors.items():
                 self.batch[key] = value
-        self.non_tensor_batch.update(fields.columns)  # type: ignore[arg-type]
+        self.non_tensor_batch.update(build.columns_of(fields))
         self.meta_info.update(fields.meta)
 
     def _unbind_where_incomplete(self) -> None:
@@ -185,3 +187,15 @@ class Batch:
             value = hand_meta(source.meta_info, terms)
         self.__dict__[name] = value
         return value
+
+
+def check_batch(function: str, data: object) -> None:
+    """A function of batches was given one, and it is consistent.
+
+    Raises:
+        BatchError: if not.
+    """
+    if not isinstance(data, Batch):
+        hint = "DataProto.from_verl(x) and DataProto.from_tensordict(x) make one"
+        raise refuse(function, "BP045", "data", describe(data), "a DataProto", hint)
+    data.check_consistency()

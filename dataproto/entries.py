@@ -2,16 +2,18 @@
 
 A stack has a cell for each row, whatever the cells are; the kind of a numeric column goes along with its cells
 (tensordict's own `to(device)` forgets it: the column is then one of objects). tensordict 0.10 has no stack without
-cells, so that a column without rows may be a `NonTensorData` that says so.
+cells, and a numeric column has none to say its kind: a column without rows may be a `NonTensorData` of `NoRows`.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import torch
-from tensordict import NonTensorData, NonTensorStack, TensorDictBase
+from tensordict import NonTensorData, NonTensorStack, TensorDict, TensorDictBase
 
 from batchpact.dataproto.kinds import OBJECTS, Kind, from_cells, kind_of
 from batchpact.schemas.stores import Column, Stores
@@ -19,6 +21,13 @@ from batchpact.schemas.stores import Column, Stores
 ColumnEntry: TypeAlias = "NonTensorStack | NonTensorData"
 
 _KIND = "batchpact_column"
+
+
+@dataclass(frozen=True)
+class NoRows:
+    """What stands in a `TensorDict` for a column without rows."""
+
+    kind: Kind
 
 
 def to_entries(fields: Stores, size: torch.Size, device: torch.device | None = None) -> dict[str, object]:
@@ -37,7 +46,7 @@ def from_entries(batch: TensorDictBase) -> Stores:
     tensors, columns, meta = stores
     for key, value in batch.items():
         if is_column(value):
-            columns[key] = unstack(value)
+            columns[key] = unstack(cast(ColumnEntry, value))
         elif isinstance(value, NonTensorData):
             meta[key] = value.data
         else:
@@ -47,22 +56,25 @@ def from_entries(batch: TensorDictBase) -> Stores:
 
 def is_column(entry: object) -> bool:
     """Whether an entry holds a value for each row."""
-    return isinstance(entry, NonTensorStack) or _said_kind(entry) is not None
+    return isinstance(entry, NonTensorStack) or (isinstance(entry, NonTensorData) and isinstance(entry.data, NoRows))
 
 
 def stack(cells: Column, device: torch.device | None = None) -> ColumnEntry:
     """A column as one entry."""
     kind = kind_of(cells)
     if not len(cells):
-        return _without_cells(kind, device)
-    said = None if kind == OBJECTS else {_KIND: tuple(kind)}
-    return NonTensorStack(*[NonTensorData(data=cell, _metadata=said, device=device) for cell in cells])
+        natural = kind == OBJECTS and _holds_empty_stacks()
+        return NonTensorStack() if natural else NonTensorData(data=NoRows(kind), batch_size=[0], device=device)
+    options: dict[str, Any] = {"device": device}
+    if kind != OBJECTS:
+        options["_metadata"] = {_KIND: tuple(kind)}  # tensordict's place for such words; its types do not show it
+    return NonTensorStack(*[NonTensorData(data=cell, **options) for cell in cells])
 
 
 def unstack(entry: ColumnEntry) -> Column:
     """The column that an entry holds."""
     if isinstance(entry, NonTensorData):
-        return from_cells([], _said_kind(entry) or OBJECTS)
+        return from_cells([], cast(NoRows, entry.data).kind)
     cells = entry.unbind(0)
     kind = _said_kind(cells[0]) if cells else None
     if kind is None or any(_said_kind(cell) != kind for cell in cells):
@@ -75,16 +87,17 @@ def meta_entry(value: object, size: torch.Size, device: torch.device | None = No
     return NonTensorData(data=value, batch_size=size, device=device)
 
 
-def _without_cells(kind: Kind, device: torch.device | None) -> ColumnEntry:
-    if kind == OBJECTS:
-        try:
-            return NonTensorStack()
-        except RuntimeError:  # tensordict 0.10
-            pass
-    return NonTensorData(data=None, _metadata={_KIND: tuple(kind)}, batch_size=[0], device=device)
+@cache
+def _holds_empty_stacks() -> bool:
+    """Whether this version of tensordict does."""
+    try:
+        TensorDict({"column": NonTensorStack()}, batch_size=[0])
+    except (RuntimeError, LookupError):
+        return False
+    return True
 
 
-def _said_kind(cell: Any) -> Kind | None:
-    """The kind that goes along with a cell, or with a column that has none."""
-    said = cell._metadata if isinstance(cell, NonTensorData) else None
+def _said_kind(cell: object) -> Kind | None:
+    """The kind that goes along with a cell."""
+    said = getattr(cell, "_metadata", None) if isinstance(cell, NonTensorData) else None
     return Kind(*said[_KIND]) if said and _KIND in said else None

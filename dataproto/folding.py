@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TypeVar, cast
+from typing import TypeVar
 
 import numpy as np
 import torch
 
-from batchpact.dataproto.core import Batch
+from batchpact.dataproto.core import Batch, check_batch
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.splitting import check_count
-from batchpact.dataproto.tensors import Value, items
+from batchpact.dataproto.tensors import items
 from batchpact.schemas.describe import describe
 from batchpact.schemas.stores import Column
 from batchpact.schemas.text import count, join_names
@@ -30,8 +30,8 @@ def fold_batch_dim(data: B, new_batch_size: int) -> B:
     Raises:
         BatchError: if the rows do not make groups of one size, a tensor is nested, or a group is padding only in part.
     """
+    check_batch("fold_batch_dim", data)
     check_count("fold_batch_dim", "new_batch_size", new_batch_size)
-    data.check_consistency()
     rows, groups = len(data), int(new_batch_size)
     size, rest = divmod(rows, groups)
     if rest:
@@ -44,7 +44,7 @@ def fold_batch_dim(data: B, new_batch_size: int) -> B:
         actual, hint = f"group {group} is padding in part", "unpad_dataproto removes pad rows"
         raise refuse("fold_batch_dim", "BP043", "batch", actual, "groups of rows that all are padding, or none", hint)
     folded = _reshaped(data, 1, (groups, size), groups)
-    folded._pads = None if pads is None else pads.any(axis=1)
+    folded._pads = None if pads is None else np.asarray(pads.any(axis=1))
     return folded
 
 
@@ -58,8 +58,8 @@ def unfold_batch_dim(data: B, batch_dims: int = 2) -> B:
     Raises:
         BatchError: if the fields do not share these axes, or a tensor is nested.
     """
+    check_batch("unfold_batch_dim", data)
     check_count("unfold_batch_dim", "batch_dims", batch_dims)
-    data.check_consistency()
     _check_dense("unfold_batch_dim", data)
     leads: dict[tuple[int, ...], list[str]] = {}
     for key, value in {**items(data.batch), **data.non_tensor_batch}.items():
@@ -79,15 +79,17 @@ def unfold_batch_dim(data: B, batch_dims: int = 2) -> B:
 
 
 def _reshaped(data: B, axes: int, lead: tuple[int, ...], rows: int) -> B:
-    """The batch with other leading axes in place of its first ones; which row a row came from is no longer said."""
+    """The batch with other leading axes in place of its first ones; no schema and no origin of rows fits it then."""
     batch = data.batch
     if batch is not None:
-        tensors = {key: cast(Value, value.reshape(*lead, *value.shape[axes:])) for key, value in items(batch).items()}
+        tensors = {key: value.reshape(*lead, *value.shape[axes:]) for key, value in items(batch).items()}
         batch = data._tensor_store(tensors, (rows,))
     columns: dict[str, Column] = {
         key: column.reshape(*lead, *column.shape[axes:]) for key, column in data.non_tensor_batch.items()
     }
-    return data._derive(batch, columns, dict(data.meta_info))
+    made = data._derive(batch, columns, dict(data.meta_info))
+    made._bound = None
+    return made
 
 
 def _check_dense(operation: str, data: Batch) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def kind_of(cells: Column) -> Kind:
     return OBJECTS if cells.dtype.kind == "V" else Kind(cells.dtype.str, cells.shape[1:])
 
 
-def from_cells(cells: Sequence[object], kind: Kind) -> Column:
+def from_cells(cells: Sequence[Any], kind: Kind) -> Column:
     """A column of this kind with one row for each cell."""
     if kind == OBJECTS:
         return column(cells)

@@ -23,6 +23,12 @@ def build(values: Tensor, offsets: Tensor, axis: int) -> Tensor:
     return torch.nested.nested_tensor_from_jagged(values, offsets, jagged_dim=axis + 1)
 
 
+def of_rows(rows: Sequence[Tensor], axis: int) -> Tensor:
+    """Dense rows of different lengths as one jagged nested tensor that is ragged on `axis`, counted with the rows."""
+    lengths = torch.tensor([0, *(row.shape[axis - 1] for row in rows)], device=rows[0].device)
+    return build(torch.cat(list(rows), dim=axis - 1), lengths.cumsum(0), axis - 1)
+
+
 def take(tensor: Tensor, rows: Rows) -> Tensor:
     """Rows of a jagged nested tensor, in any order and any number of times."""
     values, offsets, axis = parts(tensor)

@@ -10,11 +10,11 @@ from typing import TypeVar
 import numpy as np
 
 from batchpact.dataproto.auto_padding import padding_enabled
+from batchpact.dataproto.core import check_batch
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.row_operations import RowOperations
 from batchpact.dataproto.rows import Index, Rows
 from batchpact.dataproto.splitting import check_count
-from batchpact.schemas.describe import describe
 from batchpact.schemas.text import count
 
 B = TypeVar("B", bound=RowOperations)
@@ -28,7 +28,7 @@ class PaddingOperations(RowOperations):
     @property
     def pad_mask(self) -> Mask:
         """One boolean per row: whether it is padding. An array of its own."""
-        return _marks(self).copy()
+        return np.array(_marks(self))
 
     def is_padding_enabled(self) -> bool:
         """Whether auto-padding is on, for this batch or for all; `chunk` then allows parts that differ by a row."""
@@ -45,7 +45,7 @@ class PaddingOperations(RowOperations):
             BatchError: if there is no row to copy, or an argument is none of these.
         """
         self.check_consistency()
-        _check_size("padding", "padding_size", padding_size)
+        check_count("padding", "padding_size", padding_size, least=0)
         if padding_candidate not in ("", "first", "last"):
             raise refuse("padding", "BP043", "padding_candidate", repr(padding_candidate), "'first' or 'last'")
         if not padding_size:
@@ -73,7 +73,7 @@ def pad_dataproto_to_divisor(data: B, size_divisor: int) -> tuple[B, int]:
     Raises:
         BatchError: if the divisor is no whole number of 1 or more.
     """
-    _check_batch("pad_dataproto_to_divisor", data)
+    check_batch("pad_dataproto_to_divisor", data)
     check_count("pad_dataproto_to_divisor", "size_divisor", size_divisor)
     length = len(data)
     pad_size = -length % int(size_divisor)
@@ -95,8 +95,8 @@ def unpad_dataproto(data: B, pad_size: int) -> B:
     Raises:
         BatchError: if fewer rows are marked, or there are, than are to be removed.
     """
-    _check_batch("unpad_dataproto", data)
-    _check_size("unpad_dataproto", "pad_size", pad_size)
+    check_batch("unpad_dataproto", data)
+    check_count("unpad_dataproto", "pad_size", pad_size, least=0)
     length = len(data)
     marks = data._pads
     removed = np.arange(length)[length - min(pad_size, length) :]
@@ -128,15 +128,3 @@ def _unmarked(data: B) -> B:
     if data._pads is not None and not data._pads.any():
         data._pads = None
     return data
-
-
-def _check_batch(function: str, data: object) -> None:
-    if not isinstance(data, RowOperations):
-        hint = "DataProto.from_verl(x) and DataProto.from_tensordict(x) make one"
-        raise refuse(function, "BP045", "data", describe(data), "a DataProto", hint)
-    data.check_consistency()
-
-
-def _check_size(operation: str, name: str, value: object) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
-        raise refuse(operation, "BP043", name, repr(value), "a whole number, 0 or more")

@@ -6,6 +6,7 @@ from batchpact.schemas.errors import BatchError
 from batchpact.schemas.violations import Violation
 
 FUNCTIONS = {
+    "DataProtoConfig.auto_padding",
     "collate_fn",
     "fold_batch_dim",
     "pad_dataproto_to_divisor",

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import torch
 from tensordict import TensorDictBase
 from typing_extensions import Self
 
 from batchpact.dataproto import splitting
+from batchpact.dataproto.auto_padding import padding_enabled
 from batchpact.dataproto.core import Batch
+from batchpact.dataproto.kinds import Kind, kind_of
 from batchpact.dataproto.refusal import refuse
-from batchpact.dataproto.rows import RowLike, Rows, plan_rows, repeat_rows
+from batchpact.dataproto.rows import RowLike, Rows, plan_rows, repeat_each, repeat_rows
 from batchpact.dataproto.tensors import Value, cut, items, take_all
+from batchpact.schemas.axes import is_jagged, ragged_axis
 
 
 @dataclass
@@ -24,6 +28,10 @@ class DataProtoItem:
     batch: TensorDictBase | None = None
     non_tensor_batch: dict[str, Any] = field(default_factory=dict)
     meta_info: dict[str, Any] = field(default_factory=dict)
+
+    # What the fields were in the batch, where a cell or a row does not say it itself.
+    _kinds: dict[str, Kind] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _ragged: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
 
 class RowOperations(Batch):
@@ -38,7 +46,10 @@ class RowOperations(Batch):
                 raise refuse("__getitem__", "BP044", "index", f"row {row}", f"the batch has {len(self)} rows")
             cells = {key: column[row] for key, column in self.non_tensor_batch.items()}
             tensors = None if self.batch is None else self.batch[row]
-            return DataProtoItem(tensors, self._known(cells), self._known(dict(self.meta_info)))
+            found = DataProtoItem(tensors, self._known(cells), self._known(dict(self.meta_info)))
+            found._kinds = {key: kind_of(column) for key, column in self.non_tensor_batch.items()}
+            found._ragged = {key: ragged_axis(value) for key, value in items(self.batch).items() if is_jagged(value)}
+            return found
         return self._take(plan_rows("__getitem__", item, len(self)))
 
     def select_idxs(self, idxs: RowLike) -> Self:
@@ -57,6 +68,18 @@ class RowOperations(Batch):
         splitting.check_count("repeat", "repeat_times", repeat_times)
         return self._take(repeat_rows(len(self), repeat_times, interleave=interleave))
 
+    def sample_level_repeat(self, repeat_times: Sequence[int] | np.ndarray | torch.Tensor) -> Self:
+        """Every row in a run, as often as its own number says.
+
+        Args:
+            repeat_times: one number for each row; 0 leaves the row out.
+
+        Raises:
+            BatchError: if the numbers are not one for each row, or one is negative.
+        """
+        self.check_consistency()
+        return self._take(repeat_each("sample_level_repeat", repeat_times, len(self)))
+
     def reorder(self, indices: RowLike) -> None:
         """Put the rows into another order, in place."""
         self.check_consistency()
@@ -69,13 +92,13 @@ class RowOperations(Batch):
 
         Args:
             chunks: how many parts.
-            uneven: allow parts that differ by one row, the longer ones first.
+            uneven: allow parts that differ by one row, the longer ones first; so does auto-padding.
 
         Raises:
-            BatchError: if the rows cannot be shared equally and `uneven` is not set.
+            BatchError: if the rows cannot be shared equally and nothing allows unequal parts.
         """
         self.check_consistency()
-        return self._cut(splitting.chunk_rows(len(self), chunks, uneven=uneven))
+        return self._cut(splitting.chunk_rows(len(self), chunks, uneven=uneven or padding_enabled(self.meta_info)))
 
     def split(self, split_size: int) -> list[Self]:
         """Cut the batch into parts of `split_size` rows, as views; the last part may be shorter."""

@@ -114,6 +114,29 @@ def _array_of(operation: str, rows: Sequence[object]) -> np.ndarray:
         ) from None
 
 
+def repeat_each(operation: str, times: object, length: int) -> Rows:
+    """Every row in a run as often as its own number says.
+
+    Raises:
+        BatchError: if there is not one whole number, 0 or more, for each row.
+    """
+    found = times.detach().cpu().numpy() if isinstance(times, torch.Tensor) else times
+    if not isinstance(found, (np.ndarray, list, tuple)):
+        raise refuse(operation, "BP044", "repeat_times", describe(times), "a list, an array or a tensor of numbers")
+    expected = f"one number for each of {length} rows"
+    try:
+        numbers = np.asarray(found) if len(found) else np.empty(0, dtype=np.int64)
+    except ValueError:
+        raise refuse(operation, "BP044", "repeat_times", "numbers of different lengths", expected) from None
+    if numbers.shape != (length,):
+        actual = f"numbers of shape {list(numbers.shape)}"
+        raise refuse(operation, "BP044", "repeat_times", actual, expected)
+    if numbers.dtype.kind not in "iu" or (numbers < 0).any():
+        actual = f"numbers of {numbers.dtype.name}" if numbers.dtype.kind not in "iu" else str(numbers.min())
+        raise refuse(operation, "BP044", "repeat_times", actual, "whole numbers, 0 or more")
+    return Rows(index=np.repeat(np.arange(length, dtype=np.int64), numbers))
+
+
 def repeat_rows(length: int, times: int, *, interleave: bool) -> Rows:
     """Every row `times` times: each in a run (`interleave`), or the whole batch over and over."""
     rows = np.arange(length, dtype=np.int64)

@@ -28,14 +28,15 @@ def choose(operation: str, stores: Stores, keys: tuple[Keys, Keys, Keys]) -> Sto
         names = list(held) if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
         for name in names:
             if name not in held:
-                missing.append(_missing(name, STORE_NAMES[placement], held, stores))
+                missing.append(missing_name(name, STORE_NAMES[placement], held, stores))
         chosen.append({name: held[name] for name in names if name in held})
     if missing:
         raise MissingFieldError(f"in DataProto.{operation}; nothing was changed", missing)
     return Stores(*chosen)
 
 
-def _missing(name: str, where: str, held: Mapping[str, object], stores: Stores) -> Violation:
+def missing_name(name: str, where: str, held: Mapping[str, object], stores: Stores) -> Violation:
+    """A name that is not where it is looked for: where it stands instead, or the closest one, first among `held`."""
     elsewhere = stores.find(name)
     if elsewhere is not None:
         hint = f"the batch has {describe_in_store(elsewhere[1], elsewhere[0])}"

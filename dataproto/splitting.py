@@ -8,10 +8,10 @@ from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.rows import Rows
 
 
-def check_count(operation: str, name: str, value: object) -> None:
-    """A number of parts, rows or repetitions is an int of at least 1."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise refuse(operation, "BP043", name, repr(value), "a whole number, 1 or more")
+def check_count(operation: str, name: str, value: object, least: int = 1) -> None:
+    """A number of parts, rows or repetitions is an int, mostly of at least 1."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise refuse(operation, "BP043", name, repr(value), f"a whole number, {least} or more")
 
 
 def chunk_rows(length: int, chunks: int, *, uneven: bool) -> list[Rows]:

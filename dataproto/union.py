@@ -54,19 +54,19 @@ def union_stores(
         rewrites: names that the right side is declared to rewrite: it counts, whatever stands on the left.
         history: tells what is known of the names, for messages.
     """
-    gained = Stores({}, {}, {})
+    gained: dict[PlacementName, dict[str, object]] = {}
     violations: list[Violation] = []
     leaves: list[tuple[PlacementName, str]] = []
     for placement, store in right.by_placement():
-        own, out = left.store(placement), gained.store(placement)
+        own, out = left.store(placement), gained.setdefault(placement, {})
         for key, value in store.items():
             if key not in own:
                 elsewhere = left.find(key)
                 if elsewhere is None:
-                    out[key] = value  # type: ignore[index]
+                    out[key] = value
                 elif key in rewrites:
                     leaves.append((elsewhere[0], key))
-                    out[key] = value  # type: ignore[index]
+                    out[key] = value
                 else:
                     sides = STORE_NAMES[elsewhere[0]], STORE_NAMES[placement]
                     violations.append(
@@ -79,13 +79,13 @@ def union_stores(
                         )
                     )
             elif key in rewrites:
-                out[key] = value  # type: ignore[index]
+                out[key] = value
             elif own[key] is not value:
                 where = difference(own[key], value)
                 if where is None or on_conflict == "left":
                     continue
                 if on_conflict == "right":
-                    out[key] = value  # type: ignore[index]
+                    out[key] = value
                     continue
                 known = history().get(key, "")
                 actual = f"the sides differ: {where}" + (f" (left {known})" if known else "")
@@ -98,4 +98,4 @@ def union_stores(
                         expected="equal values, or on_conflict='left' or 'right'",
                     )
                 )
-    return Joined(gained, violations, tuple(leaves))
+    return Joined(Stores(*gained.values()), violations, tuple(leaves))

@@ -50,17 +50,20 @@ class Withheld:
         """Whether everything is handed out and undeclared reads are reported."""
         return self._report is not None
 
-    def look(self, name: object) -> None:
+    def look(self, name: object) -> object:
         """Somebody looks for a name that was not handed out.
+
+        Returns:
+            The value, where undeclared reads are only reported; None where there is none.
 
         Raises:
             UndeclaredReadError: if the caller's batch holds it.
         """
         if not isinstance(name, str) or name in self._declared:
-            return
+            return None
         found = self._stores().find(name)
         if found is None:
-            return
+            return None
         placement, value = found
         violation = Violation(
             code="BP002",
@@ -73,10 +76,10 @@ class Withheld:
         )
         if self._report is not None:
             self._report(violation)
-        else:
-            raise UndeclaredReadError(
-                f"in stage '{self._stage}', which looked for a field it does not declare", [violation]
-            )
+            return value
+        raise UndeclaredReadError(
+            f"in stage '{self._stage}', which looked for a field it does not declare", [violation]
+        )
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """A pickle or a deep copy of what was handed out knows nothing of the caller's batch, and does not hold it."""

@@ -1,10 +1,10 @@
 """What is declared: fields with placement, dtype and shape; what a stage reads and writes; what errors say.
 
 Start at `batch.py` (a schema), `stage.py` (a stage) and `record.py` (the plain data that both compile to). An
-annotation is read in `annotations.py` and `fields.py`, dims in `shapes.py`. A healthy batch is checked by `plan.py`; a
-broken one is explained by `diagnose.py` (structure), `values.py` and `rules.py` (values). Problems are records of
-`violations.py` with codes from `catalogue.py`, put into words by `text.py` and raised as `errors.py`. The vocabulary of
-RL is in `rl/`.
+annotation is read in `annotations.py` and `fields.py`, dims in `shapes.py` and `expressions.py`. A healthy batch is
+checked by `plan.py`; a broken one is explained by `diagnose.py` (structure), `values.py` and `rules.py` (values).
+Problems are records of `violations.py` with codes from `catalogue.py`, put into words by `text.py` and raised as
+`errors.py`. The vocabulary of RL is in `rl/`.
 """
 
 from batchpact.schemas.batch import BatchSchema

@@ -26,8 +26,8 @@ else:
 class Looked(Protocol):
     """What is told when somebody looks for a name that an instance does not have."""
 
-    def look(self, name: object) -> None:
-        """Raise, or report, where the name was withheld; return where it is simply not there."""
+    def look(self, name: object) -> object:
+        """Raise where the name was withheld, or report it and return its value; None where it is simply not there."""
 
 
 WITHHELD = "__batchpact_withheld__"
@@ -89,8 +89,8 @@ class BatchSchema(BaseModel, metaclass=_SchemaMeta):
 
         def __getattr__(self, name: str) -> object:
             withheld = self.__dict__.get(WITHHELD)
-            if withheld is not None:
-                withheld.look(name)
+            if withheld is not None and (found := withheld.look(name)) is not None:
+                return found
             declared = name in type(self).__batchpact__.names
             what = "was made without" if declared else "declares no field"
             raise AttributeError(f"{type(self).__qualname__} {what} {name!r}")

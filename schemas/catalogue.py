@@ -246,8 +246,8 @@ _CODES = (
         code="BP052",
         title="setting",
         form="{actual}; {expected}",
-        means="A setting (level, action, severity, projection) has a value that is not known, or a configuration path "
-        "leads nowhere.",
+        means="A setting (level, action, severity, projection) has a value that is not known, or a target of the "
+        "command line leads nowhere.",
         hurts="A misspelt level would check nothing.",
         fix="Use one of the values in the message.",
     ),

@@ -6,6 +6,7 @@ import numpy as np
 import torch
 
 from batchpact.schemas.dtypes import dtype_name, short_name
+from batchpact.schemas.markers import PlacementName
 
 STORE_NAMES = {"tensor": "batch", "non_tensor": "non_tensor_batch", "meta": "meta_info", "arg": "the call's arguments"}
 """How users know the stores."""
@@ -44,7 +45,7 @@ def describe_column(column: np.ndarray) -> str:
     return f"{'object' if column.dtype == object else column.dtype.name}[{sizes}]"
 
 
-def describe_in_store(value: object, placement: str) -> str:
+def describe_in_store(value: object, placement: PlacementName) -> str:
     """A value and where it was found: `tensor f32[8, 512]`, `8 objects in non_tensor_batch`, `float in meta_info`."""
     if placement == "tensor" and isinstance(value, torch.Tensor):
         return f"tensor {describe_tensor(value)}"

@@ -115,6 +115,8 @@ class _Examination:
             return _violation("BP006", spec, actual="None", expected=either(spec), hint=hint)
         if spec.required and not (elsewhere is not None and spec.nullable):
             hint = _ways_to_pass(spec) if allowed == ["arg"] else self._closest(spec.key)
+            if spec.source is not None and allowed != ["arg"]:
+                hint = f"set {spec.source} in the configuration, or write it before; {hint}"
             return _violation("BP001", spec, expected=either(spec), hint=hint)
         return None
 

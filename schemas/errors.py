@@ -6,7 +6,7 @@
           |    +-- UndeclaredReadError   a stage looked for a field it does not declare
           +-- BatchError            an operation of the container was refused; nothing was changed
           +-- DeclarationError      a schema or a stage is declared wrongly (a TypeError too)
-          +-- SettingError          a level, an action or a configuration path that is not known
+          +-- SettingError          a setting, or a target of the command line, that is not known
 
 An error is small: it holds `Violation` records and texts, never a part of a batch. It pickles, so it crosses process
 boundaries whole.
@@ -69,7 +69,7 @@ class DeclarationError(ContractError, TypeError):
 
 
 class SettingError(ContractError):
-    """A setting or a configuration path that is not known."""
+    """A setting, or a target of the command line, that is not known."""
 
 
 _Rebuild: TypeAlias = Callable[[type[ContractError], str, list[str], list[str]], ContractError]

@@ -11,8 +11,10 @@ from pydantic import JsonValue, Strict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from batchpact.schemas.annotations import Reading, read_annotation
+from batchpact.schemas.annotations import Reading, read_annotation, type_name
+from batchpact.schemas.describe import describe
 from batchpact.schemas.markers import Binary, Finite, From, Name, PlacementName
+from batchpact.schemas.python_types import outer_classes
 from batchpact.schemas.record import FieldSpec, RuleSpec
 
 _IMMUTABLE = (type(None), bool, int, float, str, bytes, tuple, frozenset)
@@ -43,14 +45,12 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
     if not reading.places:
         return None, problems or ["it has no placement beside None"]
     problems += _default_problems(reading, required, default)
-    problems += [
-        f"{bound!r} would not be checked; the bounds are ge, gt, le and lt"
-        for bound in reading.bounds
-        if not isinstance(bound, (Ge, Gt, Le, Lt, Strict))
-    ]
+    problems += _bound_problems(reading)
     source = reading.marker(From)
     if source is not None and not any(place.placement in ("arg", "meta") for place in reading.places):
         problems.append("From(...) fills arguments and meta fields; rows do not come from the configuration")
+    if source is not None and not source.path:
+        problems.append("From('') names nothing; it is a path such as From('algorithm.gamma')")
     key = reading.marker(Name)
     spec = FieldSpec(
         name=name,
@@ -88,8 +88,22 @@ def _default_problems(reading: Reading, required: bool, default: object) -> Iter
         and not placements & {"meta", "arg"}
     ):
         yield f"a field with one value per row cannot have a default value ({default!r}); optional is '| None = None'"
+    if default is not None:
+        for placement in sorted(placements & {"meta", "arg"}):
+            classes = outer_classes(reading.types[placement])
+            if classes is not None and not isinstance(default, classes):
+                yield f"the default is {describe(default)}, and the type is {type_name(reading.types[placement])}"
     if not required and default is None and not reading.nullable:
         yield "the default is None and the type does not say so; write '| None = None'"
+
+
+def _bound_problems(reading: Reading) -> Iterable[str]:
+    tensor = any(place.placement == "tensor" for place in reading.places)
+    for bound in reading.bounds:
+        if not isinstance(bound, (Ge, Gt, Le, Lt, Strict)):
+            yield f"{bound!r} would not be checked; the bounds are ge, gt, le and lt"
+        elif tensor and not all(isinstance(getattr(bound, word, 0), (int, float)) for _, word in _ORDERED):
+            yield f"{bound!r} cannot be compared with the elements of a tensor"
 
 
 def _as_json(value: object) -> JsonValue:

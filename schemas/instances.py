@@ -71,14 +71,26 @@ def make_instance(
             if value is None:
                 value = stores.store(place.placement).get(field.key)
             if value is not None:
-                values[field.name] = read_only(value) if isinstance(value, np.ndarray) else value
+                values[field.name] = _guarded(value)
                 break
     if compiled.spec.extra == "allow":
         declared = {field.key for field in compiled.spec.fields}
         for _, held in stores.by_placement():
-            values.update({key: value for key, value in held.items() if key not in declared})
+            values.update({key: _guarded(value) for key, value in held.items() if key not in declared})
     if withheld is not None:
         values[WITHHELD] = withheld
     made = object.__new__(schema)
     fill(made, values)
+    return made
+
+
+def _guarded(value: object) -> object:
+    """A value into which nobody writes by mistake, where it is a column."""
+    return read_only(value) if isinstance(value, np.ndarray) else value
+
+
+def copy_instance(instance: BatchSchema) -> BatchSchema:
+    """An instance of the same kind with the same values."""
+    made = object.__new__(type(instance))
+    fill(made, dict(instance.__dict__))
     return made

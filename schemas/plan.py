@@ -57,15 +57,19 @@ class _Value(NamedTuple):
 
 
 class Plan:
-    """A schema, compiled. Made once, when the class is."""
+    """A schema, compiled. Made once, when the class is.
+
+    Attributes:
+        spec: the record of the schema.
+        types: the Python types of each field by placement, as far as it may stand elsewhere than among the tensors.
+        tensor_places: the tensor placement of each field that has one, by key.
+    """
 
     def __init__(self, spec: SchemaSpec, types: Mapping[str, Mapping[PlacementName, object]]) -> None:
         self.spec = spec
-        self.tensor_places: dict[str, TensorPlace] = {}
-        for field in spec.fields:
-            place = field.place("tensor")
-            if place is not None:
-                self.tensor_places[field.key] = TensorPlace.of(place)
+        self.tensor_places = {
+            field.key: TensorPlace.of(place) for field in spec.fields if (place := field.place("tensor")) is not None
+        }
         self.types = types
         groups: dict[object, list[FieldSpec]] = {}
         self._others: list[FieldSpec] = []

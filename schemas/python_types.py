@@ -68,6 +68,8 @@ def mismatch(live: object, value: object) -> str | None:
         first = error.errors(include_url=False)[0]
         place = "".join(f"[{part!r}]" for part in first["loc"])
         return f"{place} {first['msg']}".strip() if place else str(first["msg"])
+    except TypeError as error:  # pydantic's, for a bound that cannot be compared with this value
+        return str(error)
     return None
 
 

@@ -175,7 +175,7 @@ def _wrong_facts(cls: type[StageSchema]) -> list[tuple[str, str]]:
         problems.append(("rows", f"a tuple where one value belongs, {rows!r}: a trailing comma?"))
     elif isinstance(rows, Repeat):
         times: object = rows.times
-        if isinstance(times, bool) or not isinstance(times, (int, str)):
+        if isinstance(times, bool) or not isinstance(times, (int, str)) or times == "":
             problems.append(("rows", f"Repeat({times!r}): times is a number of rows or a path into the configuration"))
         elif isinstance(times, int) and times < 1:
             problems.append(("rows", f"Repeat({times!r}) gives no rows; times is 1 or more"))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 
 import numpy as np
 
+from batchpact.dataproto.build import columns_of, tensors_of
 from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.handout import HandOut
 from batchpact.dataproto.rows import Index, Rows
@@ -27,8 +28,8 @@ class OurCarrier:
 
     def make(self, like: DataProto, fields: Stores, rows: int | None) -> DataProto:
         device = None if like.batch is None else like.batch.device
-        batch = store(fields.tensors, (rows or 0,), device) if fields.tensors else None  # type: ignore[arg-type]
-        return type(like)(batch, dict(fields.columns), dict(fields.meta))  # type: ignore[arg-type]
+        batch = store(tensors_of(fields), (rows or 0,), device) if fields.tensors else None
+        return type(like)(batch, columns_of(fields), dict(fields.meta))
 
     def copy(self, batch: DataProto) -> DataProto:
         return batch.select()

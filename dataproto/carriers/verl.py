@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from tensordict import TensorDict
 
+from batchpact.dataproto.build import columns_of, leading_sizes, tensors_of
 from batchpact.dataproto.carriers.forgetful import Forgetful
 from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
 from batchpact.dataproto.rows import Rows
@@ -40,8 +41,8 @@ class VerlCarrier(Forgetful):
 
     def make(self, like: VerlBatch, fields: Stores, rows: int | None) -> VerlBatch:
         device = None if like.batch is None else like.batch.device
-        batch = store(fields.tensors, (rows or 0,), device) if fields.tensors else None  # type: ignore[arg-type]
-        return _new(like, batch, dict(fields.columns), dict(fields.meta))  # type: ignore[arg-type]
+        batch = store(tensors_of(fields), (rows or 0,), device) if fields.tensors else None
+        return _new(like, batch, columns_of(fields), dict(fields.meta))
 
     def copy(self, batch: VerlBatch) -> VerlBatch:
         held = batch.batch
@@ -54,13 +55,13 @@ class VerlCarrier(Forgetful):
                 if held is not None and key in held.keys():
                     held.pop(key)
         if fields.tensors and (batch.batch is None or not len(batch.batch.keys())):
-            rows = next(iter(fields.tensors.values())).size(0)  # type: ignore[attr-defined]
+            tensors = tensors_of(fields)
             device = None if batch.batch is None else batch.batch.device
-            batch.batch = store(fields.tensors, (rows,), device)  # type: ignore[arg-type]
+            batch.batch = store(tensors, leading_sizes(next(iter(tensors.values())), 1), device)
         elif batch.batch is not None:
             for key, value in fields.tensors.items():
                 batch.batch[key] = value
-        batch.non_tensor_batch.update(fields.columns)  # type: ignore[arg-type]
+        batch.non_tensor_batch.update(columns_of(fields))
         batch.meta_info.update(fields.meta)
 
     def take(self, batch: VerlBatch, rows: Rows) -> VerlBatch:

@@ -179,7 +179,8 @@ def test_a_missing_argument_is_refused_with_the_missing_meta_field() -> None:
         "2 problems where stage 'weigh' reads its batch\n\n"
         "  BP001 missing  coef         declared argument float; "
         "pass coef=... with the call, or set algorithm.coef in the configuration\n"
-        "  BP001 missing  temperature  declared meta float; no name in the batch is close"
+        "  BP001 missing  temperature  declared meta float; "
+        "set rollout.temperature in the configuration, or write it before; no name in the batch is close"
     )
 
 

@@ -12,12 +12,13 @@ import torch
 from batchpact.contracts import contract_of, from_rows, stage
 from batchpact.contracts.origins import FromRows
 from batchpact.dataproto import DataProto
-from batchpact.schemas import ContractError, StageSchema
+from batchpact.schemas import BatchSchema, ContractError, DeclarationError, StageSchema
 from tests.contracts.stages import (
     RETURNS,
     ComputeReturns,
     Container,
     in_every_container,
+    refusal,
     returns_of,
     rewards,
     scored,
@@ -247,3 +248,24 @@ def test_the_description_is_the_functions_first_paragraph_or_else_the_schemas(fu
 def test_a_bound_method_has_the_contract_of_its_function() -> None:
     assert contract_of(Critic(0.0).of_schema) is contract_of(Critic.of_schema) is Critic.__dict__["of_schema"].contract
     assert contract_of(print) is None
+
+
+def test_under_a_named_schema_a_function_may_take_its_reads() -> None:
+    @stage(ComputeReturns)
+    def named(batch: ComputeReturns.Reads) -> ComputeReturns.Writes:
+        return ComputeReturns.Writes(returns=batch.rewards)
+
+    assert torch.equal(named(scored()).batch["returns"], scored().batch["rewards"])
+
+
+def test_under_a_named_schema_a_function_does_not_take_another_reads() -> None:
+    def mistaken(batch: ComputeReturns.Reads) -> None: ...
+
+    class Other(StageSchema):
+        class Reads(BatchSchema): ...
+
+    name = "test_under_a_named_schema_a_function_does_not_take_another_reads."
+    assert refusal(lambda: stage(Other)(mistaken), DeclarationError) == (
+        f"1 problem in the stage {name}mistaken\n\n  BP051 declared  {name}mistaken  "
+        f"it takes ComputeReturns.Reads, and {name}Other reads {name}Other.Reads"
+    )

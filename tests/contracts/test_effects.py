@@ -11,7 +11,7 @@ from tensordict import TensorDict
 from torch import Tensor
 
 from batchpact.contracts import stage
-from batchpact.dataproto import DataProto
+from batchpact.dataproto import DataProto, column
 from batchpact.schemas import BatchSchema, Meta, MissingFieldError, StageSchema
 from tests.contracts.stages import (
     RETURNS,
@@ -173,3 +173,44 @@ def test_a_stage_may_write_meta_alone(container: Container) -> None:
     result = measure(scored(container))
 
     assert stores_of(result).meta == {"metrics": {"mean": 6.5}}
+
+
+def test_a_graph_in_meta_is_refused_also_in_a_dict_of_metrics() -> None:
+    class Update(StageSchema):
+        class Reads(BatchSchema):
+            rewards: Float32[Tensor, "batch response"]
+
+        class Writes(BatchSchema):
+            loss: Meta[Tensor]
+            metrics: Meta[dict[str, Any]]
+
+    @stage
+    def update(batch: Update.Reads) -> Update.Writes:
+        loss = (batch.rewards * torch.ones(3, requires_grad=True)).sum()
+        return Update.Writes(loss=loss, metrics={"loss": loss, "steps": 3, "detached": loss.detach()})
+
+    advice = "a result is a value; run under torch.no_grad(), detach it, or declare graph = 'allow'"
+    assert refusal(lambda: update(scored())) == (
+        "2 problems where stage 'update' returns its result\n\n"
+        f"  BP032 graph  loss     it carries an autograd graph; {advice}\n"
+        f"  BP032 graph  metrics  ['loss'] carries an autograd graph; {advice}"
+    )
+
+
+@in_every_container
+def test_undeclared_fields_of_an_open_writes_have_the_rows_of_the_result(container: Container) -> None:
+    class Open(ComputeReturns):
+        class Writes(BatchSchema, extra="allow"):
+            returns: Float32[Tensor, "batch response"]
+
+    @stage
+    def compute(batch: Open.Reads) -> Open.Writes:
+        extra: dict[str, Any] = {"short": torch.ones(2), "scalar": torch.tensor(1.0), "notes": column(["a"] * 5)}
+        return Open.Writes(returns=RETURNS, fits=torch.ones(4), seconds=3, **extra)
+
+    assert refusal(lambda: compute(scored(container))) == (
+        f"3 problems {AT_THE_END}"
+        "  BP012 shape  short   tensor f32[2], declared nowhere; the result has 4 rows\n"
+        "  BP012 shape  scalar  tensor f32[], declared nowhere; the result has 4 rows\n"
+        "  BP012 shape  notes   5 objects in non_tensor_batch, declared nowhere; the result has 4 rows"
+    )

@@ -289,3 +289,23 @@ def test_a_pipeline_is_checked_once_and_counts_what_it_checked() -> None:
     assert pipeline.check() is pipeline.check()
     assert pipeline.check() == Report("pipeline 'plan'", "1 stage, 2 fields")
     assert str(pipeline.check()) == "pipeline 'plan': 1 stage, 2 fields, no problems"
+
+
+def test_an_output_that_may_be_left_out() -> None:
+    maybe = declare("Maybe", {}, {"total": PerRow | None})
+
+    assert findings({}, maybe, outputs=("total",)) == [
+        "BP001 missing  outputs: total  declared an output of the pipeline; "
+        "'maybe' may leave it out; make it required there"
+    ]
+
+
+def test_jagged_on_another_axis() -> None:
+    dims = "batch head length"
+    written, read = (Annotated[Float32[Tensor, dims], Jagged(name)] for name in ("length", "head"))
+
+    assert findings({}, declare("Write", {}, {"ids": written}), declare("Read", {"ids": read})) == [
+        f'BP015 layout  read: ids  \'write\' writes f32 "{dims}" jagged on length, declared f32 "{dims}" jagged on head'
+    ]
+    renamed = Annotated[Float32[Tensor, "batch h l"], Jagged("l")]
+    assert findings({}, declare("Write", {}, {"ids": written}), declare("Read", {"ids": renamed})) == []

@@ -11,7 +11,7 @@ from jaxtyping import Float32
 from tensordict import TensorDict
 from torch import Tensor
 
-from batchpact.contracts import from_rows, stage, use_config
+from batchpact.contracts import checking, from_rows, stage, use_config
 from batchpact.dataproto import DataProto
 from batchpact.schemas import BatchError, BatchSchema, ContractError, Repeat, StageSchema
 from tests.contracts.stages import Container, in_every_container, refusal, rewards, scored, stores_of, tensor_dict
@@ -166,7 +166,7 @@ def test_without_a_configuration_every_row_has_as_many_repeats_as_the_first() ->
 # --- what is refused -------------------------------------------------------------------------------------------------
 
 NOT_SAME = "declared rows = 'same'; declare what the stage does: 'permute', 'select', Repeat(n)"
-STATE = "index or reorder the batch that was handed in, or return from_rows(result, origin)"
+STATE = "return from_rows(result, origin), or index or reorder the DataProto that was handed in"
 
 
 @pytest.mark.parametrize(
@@ -273,3 +273,33 @@ def test_two_orders_of_one_batch_cannot_be_joined_in_a_stage() -> None:
         "  BP016 rows  batch  row 0 is input row 0 on the left and input row 3 on the right; "
         "a union joins fields of the same rows; one side was reordered or selected; do the same to the other"
     )
+
+
+@pytest.mark.parametrize(
+    ("origin", "text"),
+    [
+        (
+            [True, False],
+            "an origin of bool; the numbers of input rows are integers; a mask gives them by mask.nonzero()",
+        ),
+        (torch.tensor([0.5, 1.0]), "an origin of float32; the numbers of input rows are integers"),
+        (["a", "b"], "an origin of <U1; the numbers of input rows are integers"),
+    ],
+)
+def test_an_origin_is_made_of_whole_numbers(origin: Any, text: str) -> None:
+    """A mask would be taken for the rows 1 and 0."""
+    assert refusal(lambda: from_rows(None, origin)) == f"1 problem in from_rows\n\n  BP034 origin  batch  {text}"
+
+
+@pytest.mark.parametrize("origin", [[0, 4], [0, 1, 2]])
+def test_an_origin_that_cannot_be_taken_is_raised_in_warn_mode_too(origin: list[int]) -> None:
+    with checking(action="warn"), pytest.raises(ContractError, match="BP034 origin"):
+        run(Select, stated(origin, rows=2))
+
+
+def test_a_signature_with_inherited_reads_has_the_facts_of_the_stage_that_it_names() -> None:
+    @stage
+    def choose(batch: Select.Reads) -> Select.Writes:
+        return from_rows(Select.Writes(total=batch.rewards[[3, 3, 0]].sum(1)), [3, 3, 0])
+
+    assert rows_of(choose(scored())) == CHOSEN

@@ -108,3 +108,16 @@ def test_a_pipeline_shows_its_stages() -> None:
 
 def test_one_output_may_be_given_as_a_string() -> None:
     assert Pipeline("one", inputs=Start, stages=STAGES, outputs="metrics").spec.outputs == ("metrics",)
+
+
+@pytest.mark.parametrize(
+    ("parts", "text"),
+    [
+        ({"inputs": ComputeReturns}, "inputs  ComputeReturns is no BatchSchema; a class that lists the fields"),
+        ({"stages": ComputeReturns}, "stages  ComputeReturns is no list; write stages=[...]"),
+        ({"stages": [Start]}, "stage 1  Start has no contract; a stage function or a StageSchema class belongs there"),
+    ],
+)
+def test_a_pipeline_is_made_of_a_batch_schema_and_a_list_of_stages(parts: dict[str, Any], text: str) -> None:
+    made = lambda: Pipeline("small", **{"inputs": Start, "stages": [ComputeReturns], **parts})  # noqa: E731
+    assert refusal(made, DeclarationError) == f"1 problem in the pipeline 'small'\n\n  BP051 declared  {text}"

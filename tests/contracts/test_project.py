@@ -113,3 +113,24 @@ def test_what_the_caller_had_before_is_no_write(container: Container, project: A
         "1 problem where stage 'compute' returns its result\n\n"
         '  BP001 missing  returns  declared f32 "batch response"; no name in the result is close'
     )
+
+
+@pytest.mark.parametrize(("project", "warned"), [("record", 1), ("off", 0)])
+@in_every_container
+@every_store
+def test_a_function_of_reads_is_handed_everything_too(
+    container: Container, store: str, project: Any, warned: int
+) -> None:
+    name = WITHHELD[store][0]
+    seen: list[Any] = []
+
+    @stage(project=project)
+    def recorded(batch: ComputeReturns.Reads) -> None:
+        seen.append(getattr(batch, name))
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        recorded(scored(container))
+
+    assert seen[0] is not None
+    assert len(caught) == warned

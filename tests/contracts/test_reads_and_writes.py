@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+import threading
 from typing import Annotated, Any
 
 import numpy as np
@@ -221,8 +224,52 @@ def test_an_open_reads_has_every_field_of_the_batch() -> None:
     assert seen[1:] == [["math", "math", "code", "code"], 7]
 
 
+@in_every_container
+def test_undeclared_columns_of_an_open_reads_are_read_only(container: Container) -> None:
+    class Open(StageSchema):
+        class Reads(BatchSchema, extra="allow"):
+            uid: NonTensor[str]
+
+    @stage
+    def turn(batch: Open.Reads) -> None:
+        batch.data_source[0] = "changed"  # type: ignore[attr-defined]
+
+    with pytest.raises(ValueError, match="read-only"):
+        turn(scored(container))
+
+
 def test_an_undeclared_name_without_a_stage_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match=r"^ComputeReturns\.Reads declares no field 'values'$"):
         _ = reads().values
     with pytest.raises(ContractError):
         compute(reads(gamma=None))
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda instance: pickle.loads(pickle.dumps(instance))])
+def test_a_copy_of_a_reads_that_was_handed_out_does_not_take_the_callers_batch_along(again: Any) -> None:
+    kept: list[ComputeReturns.Reads] = []
+
+    @stage
+    def keep(batch: ComputeReturns.Reads) -> None:
+        kept.append(again(batch))
+
+    data = scored()
+    data.meta_info["unpicklable"] = lock = threading.Lock()
+    keep(data)
+
+    assert lock is data.meta_info["unpicklable"]
+    assert torch.equal(kept[0].rewards, rewards())
+    with pytest.raises(AttributeError, match=r"^ComputeReturns.Reads declares no field 'unpicklable'$"):
+        kept[0].unpicklable  # noqa: B018
+
+
+def test_what_a_function_sets_on_its_reads_is_scratch() -> None:
+    @stage
+    def shift(batch: ComputeReturns.Reads) -> ComputeReturns.Writes:
+        batch.rewards = batch.rewards + 1
+        return ComputeReturns.Writes(returns=batch.rewards)
+
+    mine = reads(scale=1.0)
+    shift(mine)
+
+    assert torch.equal(mine.rewards, rewards())

@@ -44,6 +44,9 @@ def test_a_stage_of_the_same_qualified_name_replaces_the_first() -> None:
 
 
 def test_the_owners_of_a_reads_are_found_the_first_declared_first() -> None:
-    assert registry.owners(Owner.Reads) == [Owner, Heir]
+    class SameFacts(Owner): ...
+
+    assert registry.owners(Owner.Reads) == [Owner, SameFacts]
+    assert registry.owners(Heir.Reads) == [Heir]
     assert registry.owners(grpo.KlInReward.Reads) == [grpo.KlInReward]
     assert registry.owners(grpo.PromptBatch) == []

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from batchpact.contracts import Report
-from batchpact.contracts.report import counted
 from batchpact.schemas import ContractError, MissingFieldError, Violation, Where
 
 MISSING = Violation(
@@ -18,7 +17,7 @@ DTYPE = Violation(code="BP005", field="x", actual="f16", expected="f32", severit
 
 
 def test_a_report_without_findings() -> None:
-    report = Report("pipeline 'grpo'", counted(7, 1))
+    report = Report("pipeline 'grpo'", "7 stages, 1 field")
 
     assert (report.ok, report.errors) == (True, ())
     assert str(report) == "pipeline 'grpo': 7 stages, 1 field, no problems"

@@ -38,6 +38,13 @@ def refuses(operation: str, *lines: str, kind: type[ContractError] = BatchError)
         yield
 
 
+@contextmanager
+def function_refuses(function: str, *lines: str) -> Iterator[None]:
+    """The block is refused by a function of batches, with these lines and no others."""
+    with says(BatchError, f"in {function}; nothing was changed", *lines):
+        yield
+
+
 # --- laws -----------------------------------------------------------------------------------------------------------
 
 law = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])

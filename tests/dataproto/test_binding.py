@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -13,7 +13,17 @@ from tensordict import TensorDict
 from torch import Tensor
 
 from batchpact.dataproto import DataProto
-from batchpact.schemas import BatchSchema, Binary, ContractError, Finite, Meta, MissingFieldError, NonTensor
+from batchpact.schemas import (
+    BatchError,
+    BatchSchema,
+    Binary,
+    ContractError,
+    Finite,
+    Meta,
+    MissingFieldError,
+    NonTensor,
+    StageSchema,
+)
 from tests.dataproto.support import plain, says
 
 BOUND = "where a batch is bound to Rollout"
@@ -209,3 +219,18 @@ def test_a_union_into_a_locked_tensordict_leaves_it_alone() -> None:
 
     assert sorted(locked.keys()) == ["mask", "responses"]
     assert sorted(data.batch.keys()) == ["mask", "responses", "values"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "dims", "text"),
+    [
+        (StageSchema, {}, "schema  StageSchema is no BatchSchema; bind the Reads or the Writes of a stage"),
+        (3, {}, "schema  int 3 is no BatchSchema; bind the Reads or the Writes of a stage"),
+        (Rollout, {"respons": 3}, "dims  Rollout has no dim 'respons'; its dims are 'batch' and 'response'"),
+    ],
+)
+def test_what_is_bound_is_a_schema_and_sizes_of_its_dims(schema: Any, dims: dict[str, int], text: str) -> None:
+    with pytest.raises(BatchError) as caught:
+        rollout().bind(schema, dims=dims)
+
+    assert str(caught.value) == f"1 problem in DataProto.bind; nothing was changed\n\n  BP036 call  {text}"

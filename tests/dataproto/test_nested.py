@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from batchpact.dataproto import nested
 from batchpact.dataproto.rows import Rows, plan_rows
-from tests.dataproto.support import law, offsets
+from tests.dataproto.support import jagged, jagged_on_2, law, offsets, plain_tensor
 
 
 @st.composite
@@ -116,3 +116,11 @@ def test_a_tensor_with_holes_is_taken_without_them(rows: list[int] | slice) -> N
     assert [row.tolist() for row in taken.unbind()] == (
         [expected[row] for row in rows] if isinstance(rows, list) else expected[rows]
     )
+
+
+def test_dense_rows_become_a_jagged_tensor() -> None:
+    flat = nested.of_rows([torch.tensor([1, 2]), torch.tensor([], dtype=torch.int64), torch.tensor([3])], 1)
+    deep = nested.of_rows([torch.tensor([[1, 2], [3, 4]]), torch.tensor([[5], [6]])], 2)
+
+    assert plain_tensor(flat) == plain_tensor(jagged([1, 2], [], [3]))
+    assert plain_tensor(deep) == plain_tensor(jagged_on_2([[1, 2], [3, 4]], [[5], [6]]))

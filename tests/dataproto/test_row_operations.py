@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -239,3 +240,37 @@ def test_row_origins_and_pad_marks_travel_with_the_rows() -> None:
     data.reorder([1, 2, 3, 0])
     assert (data._origin.tolist(), data._pads.tolist()) == ([1, 2, 3, 0], [False, True, True, False])
     assert data.select(["ids"])._origin.tolist() == data.pop(["ids"])._origin.tolist() == [1, 2, 3, 0]
+
+
+# --- each row its own number of times ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", [list, tuple, np.array, torch.tensor])
+def test_each_row_is_repeated_as_often_as_its_number_says(kind: Any) -> None:
+    data = DataProto.from_dict({"tensor": FOUR["tensor"]}, {"text": FOUR["text"]})
+
+    assert held(data.sample_level_repeat(kind([1, 0, 3, 2]))) == four([0, 2, 2, 2, 3, 3])
+    assert held(data.sample_level_repeat(repeat_times=kind([0, 0, 0, 0]))) == four([])
+    assert held(data) == four([0, 1, 2, 3])
+
+
+def test_no_row_has_no_number() -> None:
+    assert len(small()[:0].sample_level_repeat([])) == 0
+
+
+@pytest.mark.parametrize(
+    ("numbers", "line"),
+    [
+        ([1, 2], "numbers of shape [2]; one number for each of 4 rows"),
+        (torch.ones(4, 1, dtype=torch.int64), "numbers of shape [4, 1]; one number for each of 4 rows"),
+        ([1, -2, 0, 1], "-2; whole numbers, 0 or more"),
+        ([1.0, 2, 3, 4], "numbers of float64; whole numbers, 0 or more"),
+        ([True, False, True, True], "numbers of bool; whole numbers, 0 or more"),
+        ([[1], [2, 3], 1, 1], "numbers of different lengths; one number for each of 4 rows"),
+        (2, "int 2; a list, an array or a tensor of numbers"),
+    ],
+    ids=repr,
+)
+def test_numbers_that_do_not_fit_are_refused(numbers: Any, line: str) -> None:
+    with refuses("sample_level_repeat", f"BP044 index  repeat_times  {line}"):
+        small().sample_level_repeat(numbers)

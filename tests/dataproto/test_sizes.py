@@ -1,11 +1,18 @@
-"""Bytes of fields: of the elements, not of the pointers or of the storage behind a view."""
+"""Bytes of fields: of the elements, not of the pointers or of the storage behind a view (W8)."""
 
 from __future__ import annotations
 
+import sys
+from collections import deque
+from typing import Any
+
+import numpy as np
 import pytest
 import torch
+from tensordict import TensorDict
 
-from batchpact.dataproto.sizes import tensor_bytes
+from batchpact.dataproto import column
+from batchpact.dataproto.sizes import column_bytes, deep_bytes, tensor_bytes
 from tests.dataproto.support import jagged
 
 
@@ -33,3 +40,90 @@ def test_a_strided_nested_tensor_has_the_bytes_of_its_rows() -> None:
 
 def test_nothing_takes_no_bytes() -> None:
     assert tensor_bytes({}) == 0
+
+
+def test_a_tensordict_among_the_tensors_has_the_bytes_of_its_tensors() -> None:
+    assert tensor_bytes({"n": TensorDict({"x": torch.ones(2), "y": torch.ones(2, 2)}, batch_size=[2])}) == 24
+
+
+# --- columns ----------------------------------------------------------------------------------------------------------
+
+
+def test_a_numeric_column_has_the_bytes_of_its_elements() -> None:
+    assert column_bytes(np.ones(3, dtype=np.float32)) == 12
+    assert column_bytes(np.ones(100, dtype=np.float32)[:2]) == 8
+
+
+def test_an_object_column_has_the_bytes_of_what_its_cells_hold() -> None:
+    text = "x" * 1024**2
+
+    assert column_bytes(column([text, text + "y"])) == 2 * 8 + sys.getsizeof(text) + sys.getsizeof(text + "y")
+    assert column_bytes(column([torch.ones(5), np.ones(5)])) == 2 * 8 + 20 + 40
+
+
+def test_an_object_in_several_cells_counts_once() -> None:
+    image = np.zeros((100, 100), dtype=np.uint8)
+
+    assert column_bytes(column([image] * 4)) == 4 * 8 + 10_000
+    assert column_bytes(column([{"image": image}, {"image": image}])) < 11_000
+
+
+class Slotted:
+    __slots__ = ("left", "payload")
+
+    def __init__(self, payload: Any) -> None:
+        self.payload = payload
+
+
+class Plain:
+    def __init__(self, payload: Any) -> None:
+        self.payload = payload
+
+
+HOLDERS: dict[str, Any] = {
+    "list": lambda x: [x],
+    "tuple": lambda x: (x,),
+    "value": lambda x: {"k": x},
+    "key": lambda x: {x: 1},
+    "set": lambda x: {x},
+    "deque": lambda x: deque([x]),
+    "slots": Slotted,
+    "attributes": Plain,
+    "array": lambda x: column([x]),
+    "TensorDict": lambda x: TensorDict({"x": torch.ones(len(x) // 4)}),
+}
+
+
+@pytest.mark.parametrize("holder", HOLDERS.values(), ids=HOLDERS)
+def test_whatever_holds_it_counts_what_is_in_it(holder: Any) -> None:
+    payload = b"x" * 1_000_000
+
+    assert 1_000_000 <= deep_bytes(holder(payload)) < 1_002_000
+
+
+def test_a_value_that_holds_itself_is_measured() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+
+    assert deep_bytes(loop) == sys.getsizeof(loop)
+
+
+def test_a_deep_value_is_measured() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+
+    assert deep_bytes(deep) > 100_000
+
+
+def test_classes_and_functions_are_not_counted() -> None:
+    assert deep_bytes(Plain) == deep_bytes(len) == deep_bytes(sys) == deep_bytes(deep_bytes) == 0
+
+
+def test_an_image_counts_its_pixels() -> None:
+    """Known by its module, so that Pillow is not needed."""
+    kind = type("Image", (), {"__module__": "PIL.Image", "size": (100, 50), "mode": "RGB"})
+
+    assert 20_000 <= deep_bytes(kind()) < 21_000
+    kind.mode = "L"  # type: ignore[attr-defined]
+    assert 5_000 <= deep_bytes(kind()) < 6_000

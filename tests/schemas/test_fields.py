@@ -5,11 +5,12 @@ from itertools import count
 from typing import Annotated, Any
 
 import pytest
+from annotated_types import Ge
 from jaxtyping import Float32
 from pydantic import Field
 from torch import Tensor
 
-from batchpact.schemas import Arg, BatchSchema, FieldSpec, Meta, Name, NonTensor
+from batchpact.schemas import Arg, BatchSchema, FieldSpec, From, Meta, Name, NonTensor
 
 from .support import refused
 
@@ -164,3 +165,36 @@ def test_a_wrong_default_is_refused_with_what_to_write(annotation: Any, value: A
 
         class Reads(BatchSchema):
             x: annotation = value
+
+
+def test_a_default_has_the_type_of_the_field() -> None:
+    with refused(
+        "test_a_default_has_the_type_of_the_field.Wrong",
+        "steps  the default is str, and the type is int",
+        "coef   the default is list of 0, and the type is float",
+    ):
+
+        class Wrong(BatchSchema):
+            steps: Meta[int] = "1"  # type: ignore[assignment]
+            coef: Arg[float] = Field(default_factory=list)
+            fine: Arg[float] = 1
+
+
+def test_the_bound_of_a_tensor_is_a_number() -> None:
+    with refused(
+        "test_the_bound_of_a_tensor_is_a_number.Wrong",
+        "scores  Ge(ge='0') cannot be compared with the elements of a tensor",
+    ):
+
+        class Wrong(BatchSchema):
+            scores: Annotated[Scores, Ge("0")]
+
+
+def test_a_path_into_the_configuration_is_not_empty() -> None:
+    with refused(
+        "test_a_path_into_the_configuration_is_not_empty.Wrong",
+        "gamma  From('') names nothing; it is a path such as From('algorithm.gamma')",
+    ):
+
+        class Wrong(BatchSchema):
+            gamma: Annotated[Meta[float], From("")]

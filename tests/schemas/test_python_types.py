@@ -145,3 +145,7 @@ def test_a_typed_dict_of_either_module_is_a_dict() -> None:
     """Before Python 3.12 pydantic refuses to look into the one of `typing`."""
     assert outer_classes(OldTiming) == (dict,)
     assert mismatch(OldTiming, {"seconds": 0.5}) is None
+
+
+def test_a_bound_that_cannot_be_compared_with_the_value_is_a_mismatch() -> None:
+    assert mismatch(Annotated[str, Ge(0)], "a") == "Unable to apply constraint 'ge' to supplied value a"

@@ -90,7 +90,7 @@ def test_a_stage_inherits_its_facts_and_schemas() -> None:
             penalties: Scores
 
     spec = Child.__batchpact__
-    assert spec.reads == KlInReward.__batchpact__.reads
+    assert spec.reads.fields == KlInReward.__batchpact__.reads.fields
     assert [field.key for field in spec.writes.fields] == ["penalties"]
     assert (spec.pad_safe, KlInReward.__batchpact__.pad_safe) == (True, False)
     assert spec.description == ""
@@ -244,3 +244,43 @@ def test_a_field_has_a_layout_that_the_stage_works_on() -> None:
 
             class Reads(BatchSchema):
                 ids: Annotated[Int64[Tensor, "batch length"], Jagged("length")]
+
+
+def test_a_stage_that_differs_in_a_fact_has_a_reads_of_its_own() -> None:
+    """A signature names a stage by its Reads."""
+
+    class Inherits(KlInReward):
+        rows = "select"
+
+    class Borrows(StageSchema):
+        drops = ("values",)
+        Reads = KlInReward.Reads
+
+    class Same(KlInReward): ...
+
+    assert Same.Reads is KlInReward.Reads
+    assert [stage.Reads.__qualname__.rpartition(">.")[2] for stage in (Inherits, Borrows)] == [
+        "Inherits.Reads",
+        "Borrows.Reads",
+    ]
+    assert issubclass(Inherits.Reads, KlInReward.Reads) and issubclass(Borrows.Reads, KlInReward.Reads)
+    assert Inherits.Writes is KlInReward.Writes
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "fact"), [("row", "select", "rows"), ("drop", ("x",), "drops"), ("padsafe", True, "pad_safe")]
+)
+def test_a_misspelt_fact_is_refused_rather_than_ignored(name: str, value: Any, fact: str) -> None:
+    with refused("Wrong", f"{name}  {fact} belongs there? A misspelt fact would be ignored"):
+        type("Wrong", (StageSchema,), {name: value})
+
+
+def test_a_stage_may_have_names_of_its_own() -> None:
+    class Cited(StageSchema):
+        paper = "https://arxiv.org/abs/2402.03300"
+
+        @staticmethod
+        def row() -> int:
+            return 1
+
+    assert Cited.paper.endswith("2402.03300")

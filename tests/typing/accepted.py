@@ -50,7 +50,16 @@ def whiten_carriers(data: DataProto) -> DataProto:
     return DataProto.from_dict({"whitened": data.batch["rewards"]}) if data.batch is not None else data
 
 
+@stage(Whiten)
+def whiten_named(batch: Whiten.Reads) -> Whiten.Writes:
+    return Whiten.Writes(whitened=batch.rewards)
+
+
 class Worker:
+    @stage(Whiten)
+    def whiten_carriers(self, data: DataProto) -> DataProto:
+        return data
+
     @stage
     def whiten(self, batch: Whiten.Reads) -> Whiten.Writes:
         return Whiten.Writes(whitened=batch.rewards)
@@ -72,6 +81,9 @@ def calls(data: DataProto, td: TensorDict, reads: Whiten.Reads, worker: Worker) 
     assert_type(whiten(reads), Whiten.Writes)
     assert_type(whiten_with_level(data, scale=2.0), DataProto)
     assert_type(whiten_carriers(data), DataProto)
+    assert_type(whiten_named(data), DataProto)
+    assert_type(whiten_named(reads), Whiten.Writes)
+    assert_type(worker.whiten_carriers(data), DataProto)
     assert_type(worker.whiten(data), DataProto)
     assert_type(worker.whiten(reads), Whiten.Writes)
     assert_type(data.union(whiten(data)), DataProto)

@@ -1,7 +1,5 @@
 """Rollout: the actor answers the prompts."""
 
-from typing import NamedTuple
-
 import torch
 from torch import Tensor
 
@@ -30,34 +28,7 @@ class RolloutWorker:
             temperature=batch.temperature,
             generator=self.policy.generator,
         )
-        written = Generate.Writes(
-            responses=rollout.responses,
-            input_ids=rollout.input_ids,
-            attention_mask=rollout.attention_mask,
-            position_ids=rollout.position_ids,
-            response_mask=rollout.response_mask,
-        )
-        return from_rows(written, origin)
-
-
-class Rollout(NamedTuple):
-    """Prompts with their responses.
-
-    Attributes:
-        prompts: int64 `[batch, prompt]`, padded on the left.
-        responses: int64 `[batch, response]`, padded on the right after the end token.
-        input_ids: int64 `[batch, prompt+response]`, prompt and response in one row.
-        attention_mask: int64 `[batch, prompt+response]`, 1 where a token is real, 0 at padding.
-        position_ids: int64 `[batch, prompt+response]`, counted from the first real token.
-        response_mask: int64 `[batch, response]`, 1 up to and with the end token.
-    """
-
-    prompts: Tensor
-    responses: Tensor
-    input_ids: Tensor
-    attention_mask: Tensor
-    position_ids: Tensor
-    response_mask: Tensor
+        return from_rows(rollout, origin)
 
 
 def generate(
@@ -67,7 +38,7 @@ def generate(
     response_length: int,
     temperature: float,
     generator: torch.Generator | None = None,
-) -> Rollout:
+) -> Generate.Writes:
     """Sample one response for each row of prompts; repeat the rows first to get several.
 
     Args:
@@ -78,13 +49,12 @@ def generate(
         generator: source of randomness; torch's global one if None.
 
     Returns:
-        The rollout, with the rows in the order of the prompts.
+        What was generated, with the rows in the order of the prompts.
     """
     responses = sample(model, prompts, response_length, temperature, generator)
     input_ids = torch.cat((prompts, responses), dim=1)
     attention_mask = (input_ids != PAD_ID).long()
-    return Rollout(
-        prompts=prompts,
+    return Generate.Writes(
         responses=responses,
         input_ids=input_ids,
         attention_mask=attention_mask,

@@ -1,0 +1,87 @@
+"""Making a batch of single rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import torch
+
+from batchpact.dataproto import nested
+from batchpact.dataproto.container import DataProto
+from batchpact.dataproto.kinds import OBJECTS, from_cells
+from batchpact.dataproto.refusal import refuse, refuse_all
+from batchpact.dataproto.row_operations import DataProtoItem
+from batchpact.dataproto.tensors import Value, items, store
+from batchpact.schemas.describe import STORE_NAMES, describe
+from batchpact.schemas.text import join_names, listed_rows
+from batchpact.schemas.violations import Violation
+
+
+def collate_fn(x: Sequence[DataProtoItem]) -> DataProto:
+    """Make a batch of rows, as a `DataLoader`'s `collate_fn`.
+
+    Rows that were taken out of batches become fields of the kind they came from: numeric columns, jagged tensors. The
+    cells of other rows become object columns. The meta of the rows is left out, as in verl.
+
+    Args:
+        x: one row or more, all with the same fields.
+
+    Raises:
+        BatchError: naming every field that a row lacks, and every tensor whose rows do not fit together.
+    """
+    rows = list(x)
+    if not rows:
+        raise refuse("collate_fn", "BP042", "x", "no rows", "at least one")
+    tensors = [items(row.batch) for row in rows]
+    cells = [row.non_tensor_batch for row in rows]
+    wrong = [*_lacking("tensor", tensors), *_lacking("non_tensor", cells)]
+    if wrong:
+        raise refuse_all("collate_fn", wrong)
+    stacked: dict[str, Value] = {}
+    for key in tensors[0]:
+        values = [row[key] for row in tensors]
+        axes = {row._ragged.get(key) for row in rows}
+        axis = axes.pop() if len(axes) == 1 else None
+        if axis is not None:
+            stacked[key] = nested.of_rows(cast("list[torch.Tensor]", values), axis)
+        elif len({describe(value) for value in values}) > 1:
+            kinds = join_names(list(dict.fromkeys(describe(value) for value in values)))
+            hint = "rows that are taken out of a jagged tensor may differ in length"
+            wrong.append(
+                Violation(
+                    code="BP042",
+                    field=key,
+                    placement="tensor",
+                    actual=kinds,
+                    expected="rows of one dtype and shape",
+                    hint=hint,
+                )
+            )
+        else:
+            stacked[key] = cast(Value, torch.stack(cast("list[torch.Tensor]", values)))
+    if wrong:
+        raise refuse_all("collate_fn", wrong)
+    columns = {}
+    for key in cells[0]:
+        kinds_of = {row._kinds.get(key, OBJECTS) for row in rows}
+        columns[key] = from_cells([row[key] for row in cells], kinds_of.pop() if len(kinds_of) == 1 else OBJECTS)
+    batch = None if rows[0].batch is None else store(stacked, (len(rows),), rows[0].batch.device)
+    return DataProto(batch, columns)
+
+
+def _lacking(placement: str, rows: Sequence[Mapping[str, Any]]) -> list[Violation]:
+    """The fields that only some of the rows have."""
+    found = []
+    for key in dict.fromkeys(key for row in rows for key in row):
+        without = [at for at, row in enumerate(rows) if key not in row]
+        if without:
+            found.append(
+                Violation(
+                    code="BP042",
+                    field=key,
+                    actual=f"not in {STORE_NAMES[placement]} of {listed_rows(without)}",
+                    expected="every row has the same fields",
+                )
+            )
+    return found

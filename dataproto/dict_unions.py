@@ -1,0 +1,94 @@
+"""Joining plain stores, outside a batch: what `DataProto.union` does to one, by the same rules of equality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+import numpy as np
+from tensordict import TensorDictBase
+
+from batchpact.dataproto.equality import difference
+from batchpact.dataproto.refusal import refuse, refuse_all
+from batchpact.dataproto.tensors import items
+from batchpact.schemas.describe import describe
+from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.stores import Column
+from batchpact.schemas.violations import Violation
+
+T = TypeVar("T", bound=TensorDictBase)
+
+
+def union_tensor_dict(tensor_dict1: T, tensor_dict2: TensorDictBase) -> T:
+    """Join the tensors of the second to the first, in place.
+
+    Args:
+        tensor_dict1: what is extended.
+        tensor_dict2: what is joined; it stays as it is, and shares its tensors.
+
+    Returns:
+        The first.
+
+    Raises:
+        BatchError: if their batch sizes differ, the first is locked, or a name has different values.
+    """
+    sizes = [list(side.batch_size) for side in (tensor_dict1, tensor_dict2)]
+    if sizes[0] != sizes[1]:
+        actual = f"batch size {sizes[0]} on the left, {sizes[1]} on the right"
+        raise refuse("union_tensor_dict", "BP016", "batch", actual, "one batch size")
+    gained = _gained("union_tensor_dict", "tensor", items(tensor_dict1), items(tensor_dict2))
+    if gained and tensor_dict1.is_locked:
+        expected = "one that can be written: tensor_dict1.unlock_()"
+        raise refuse("union_tensor_dict", "BP045", "tensor_dict1", "a locked TensorDict", expected)
+    for key, value in gained.items():
+        tensor_dict1.set(key, value)
+    return tensor_dict1
+
+
+def union_numpy_dict(tensor_dict1: dict[str, Column], tensor_dict2: Mapping[str, Column]) -> dict[str, Column]:
+    """Join the columns of the second to the first, in place.
+
+    Args:
+        tensor_dict1: what is extended.
+        tensor_dict2: what is joined; it stays as it is, and shares its arrays.
+
+    Returns:
+        The first.
+
+    Raises:
+        BatchError: if something is no array, or a name has different values.
+    """
+    sides = (tensor_dict1, tensor_dict2)
+    odd = {key: value for side in sides for key, value in side.items() if not isinstance(value, np.ndarray)}
+    if odd:
+        hint = "batchpact.dataproto.column(values) makes one"
+        violations = [
+            Violation(code="BP045", field=key, actual=describe(value), expected="a numpy array", hint=hint)
+            for key, value in odd.items()
+        ]
+        raise refuse_all("union_numpy_dict", violations)
+    tensor_dict1.update(_gained("union_numpy_dict", "non_tensor", tensor_dict1, tensor_dict2))
+    return tensor_dict1
+
+
+V = TypeVar("V")
+
+
+def _gained(function: str, placement: PlacementName, left: Mapping[str, V], right: Mapping[str, V]) -> dict[str, V]:
+    """What the right side adds, if the sides agree where both have a name."""
+    wrong = []
+    for key in (key for key in right if key in left):
+        where = difference(left[key], right[key])
+        if where is not None:
+            wrong.append(
+                Violation(
+                    code="BP041",
+                    field=key,
+                    placement=placement,
+                    actual=f"the sides differ: {where}",
+                    expected="equal values",
+                )
+            )
+    if wrong:
+        raise refuse_all(function, wrong)
+    return {key: value for key, value in right.items() if key not in left}
