@@ -13,7 +13,7 @@ from batchpact.contracts.arguments import Arguments, Filled
 from batchpact.contracts.origins import FromRows, check_origin, fits
 from batchpact.contracts.outcome import outcome
 from batchpact.contracts.passage import Passage
-from batchpact.contracts.reporting import Event, deliver, observed, settle
+from batchpact.contracts.reporting import OBSERVERS, Event, deliver, settle
 from batchpact.contracts.settings import Level, Projection, Settings, current
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.dataproto.handout import HandOut
@@ -181,7 +181,7 @@ class Boundary:
             changed = self._effects.changed_in_place(passage.versions, passage.source)
             if changed:
                 self._settle(passage, self._subject, "writes", changed, [])
-            if observed():
+            if OBSERVERS.get():
                 self._deliver(passage, Stores.empty(), 0.0)
             return None
         started = perf_counter()
@@ -201,7 +201,7 @@ class Boundary:
         if passage.level != "off":
             self._check_writes(passage, found, origin, rows_of(fields))
         output = outcome(self.spec, self.rewrites, passage, result, found.fields, origin)
-        if observed():
+        if OBSERVERS.get():
             self._deliver(passage, found.fields, perf_counter() - started)
         return output
 

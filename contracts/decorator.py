@@ -14,7 +14,7 @@ from batchpact.contracts import registry
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.level_off import unchecked
 from batchpact.contracts.passage import Passage
-from batchpact.contracts.reporting import observed
+from batchpact.contracts.reporting import OBSERVERS
 from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked, is_off
 from batchpact.contracts.signature import keyword_parameters, stage_signature, stated_contract, takes_reads, wrong_stage
 from batchpact.dataproto.carriers import carrier_of
@@ -190,7 +190,8 @@ def _decorate(
     else:
         typed = takes_reads(function, schema)
         reads, writes, facts = reads_of(schema), writes_of(schema), schema
-    description = first_paragraph(function.__doc__) or facts.__batchpact__.description
+    owned = "" if facts is StageSchema else facts.__batchpact__.description
+    description = first_paragraph(function.__doc__) or owned
     spec = stage_spec(name or function.__name__, qualified_name(function), description, reads, writes, facts)
     parameters = keyword_parameters(function)
     boundary = Boundary(spec, reads, writes, function, typed=typed, parameters=parameters, level=level, project=project)
@@ -221,7 +222,7 @@ def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any
         def wrapper(*args: Any, **kwargs: Any) -> Any:
             if is_dynamo_compiling():
                 return function(*args, **kwargs)
-            return (call_unchecked if direct and is_off(level) and not observed() else call)(args, kwargs)
+            return (call_unchecked if direct and is_off(level) and not OBSERVERS.get() else call)(args, kwargs)
 
     wrapper.contract = boundary  # type: ignore[attr-defined]
     wrapper.__signature__ = stage_signature(function, boundary.spec.reads)  # type: ignore[attr-defined]

@@ -28,15 +28,17 @@ def unchecked(boundary: Boundary, otherwise: Call) -> Call:
     """
     function, typed, reads = boundary.function, boundary.typed, boundary.reads
     writers, rewrites = boundary.writers, boundary.rewrites
+    new = object.__new__
 
     def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for batch in args:
             if typed:
-                if isinstance(batch, reads):
+                if type(batch) is reads or isinstance(batch, reads):
                     return function(*args, **kwargs)
             elif type(batch) is DataProto:
-                # A batch of its own, so that scratch names stay in it.
-                handed = batch._hand_out(EVERYTHING)
+                # A batch of its own, so that scratch names stay in it; what `_hand_out` does, without the call.
+                handed = new(DataProto)
+                handed._handed = (batch, EVERYTHING)
                 if len(args) == 1 and not kwargs:
                     result = function(handed)
                 else:

@@ -49,28 +49,25 @@ class Event:
 
 Observer = Callable[[Event], None]
 
-_OBSERVERS: ContextVar[tuple[Observer, ...]] = ContextVar("batchpact_observers", default=())
+OBSERVERS: ContextVar[tuple[Observer, ...]] = ContextVar("batchpact_observers", default=())
+"""Who wants events here; `observe` sets it."""
+
 _seen: Counter[tuple[str, str, str]] = Counter()
 
 
 @contextmanager
 def observe(observer: Observer) -> Iterator[None]:
     """Deliver an event for each call of a stage in the block, to log them where you log everything else."""
-    token = _OBSERVERS.set((*_OBSERVERS.get(), observer))
+    token = OBSERVERS.set((*OBSERVERS.get(), observer))
     try:
         yield
     finally:
-        _OBSERVERS.reset(token)
-
-
-def observed() -> bool:
-    """Whether anybody wants events."""
-    return bool(_OBSERVERS.get())
+        OBSERVERS.reset(token)
 
 
 def deliver(event: Event) -> None:
     """Give an event to everybody who wants events."""
-    for observer in _OBSERVERS.get():
+    for observer in OBSERVERS.get():
         observer(event)
 
 

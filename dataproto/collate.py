@@ -41,7 +41,7 @@ def collate_fn(x: Sequence[DataProtoItem]) -> DataProto:
     stacked: dict[str, Value] = {}
     for key in tensors[0]:
         values = [row[key] for row in tensors]
-        axes = {row._ragged.get(key) for row in rows}
+        axes = {getattr(row, "_ragged", {}).get(key) for row in rows}
         axis = axes.pop() if len(axes) == 1 else None
         if axis is not None:
             stacked[key] = nested.of_rows(cast("list[torch.Tensor]", values), axis)
@@ -64,7 +64,7 @@ def collate_fn(x: Sequence[DataProtoItem]) -> DataProto:
         raise refuse_all("collate_fn", wrong)
     columns = {}
     for key in cells[0]:
-        kinds_of = {row._kinds.get(key, OBJECTS) for row in rows}
+        kinds_of = {getattr(row, "_kinds", {}).get(key, OBJECTS) for row in rows}
         columns[key] = from_cells([row[key] for row in cells], kinds_of.pop() if len(kinds_of) == 1 else OBJECTS)
     batch = None if rows[0].batch is None else store(stacked, (len(rows),), rows[0].batch.device)
     return DataProto(batch, columns)

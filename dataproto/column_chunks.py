@@ -25,13 +25,14 @@ def unfold_columns(data: B, n_split: int, split_keys: Sequence[str]) -> B:
     data.check_consistency()
     check_count("unfold_column_chunks", "n_split", n_split)
     stores = data.stores()
+    split_keys = [split_keys] if isinstance(split_keys, str) else split_keys
     in_columns = [key for key in split_keys if key in stores.columns]
     elsewhere = [key for key in split_keys if key not in stores.columns]
     chosen = choose("unfold_column_chunks", stores, (elsewhere, in_columns, ()))
     cut = _cut(chosen, int(n_split))
-    others = (
-        data._tensor_store(_without(stores.tensors, chosen.tensors), (len(data),)) if stores.tensors else data.batch
-    )
+    others = data.batch
+    if chosen.tensors:
+        others = data._tensor_store(_without(stores.tensors, chosen.tensors), (len(data),))
     rest = data._derive(others, _without(stores.columns, chosen.columns), dict(data.meta_info))
     rest._origin, rest._pads, rest._bound = data._origin, data._pads, None
     unfolded = rest._take(repeat_rows(len(data), int(n_split), interleave=True))

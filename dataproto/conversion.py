@@ -16,7 +16,6 @@ from batchpact.dataproto.equality import difference
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensors import items, store
 from batchpact.schemas.describe import describe
-from batchpact.schemas.stores import rows_of
 from batchpact.schemas.violations import Violation
 
 _STORES = ("batch", "non_tensor_batch", "meta_info")
@@ -77,12 +76,18 @@ class Conversions(Batch):
         """The batch as one `TensorDict`, from which `from_tensordict` makes an equal batch.
 
         Columns are `NonTensorStack`s, whatever their cells are; each meta value is `NonTensorData`, whatever its kind.
+
+        Raises:
+            BatchError: if a name is no string: a `TensorDict` has no others.
         """
         self.check_consistency()
         stores = self.stores()
-        size = torch.Size([rows_of(stores) or len(self)]) if self.batch is None else self.batch.batch_size
-        if not stores.tensors and stores.columns:
-            size = torch.Size([len(self)])
+        odd = [key for key in stores.names() if not isinstance(key, str)]
+        if odd:
+            expected = "a TensorDict has strings as names"
+            wrong = [Violation(code="BP045", field=repr(key), actual=describe(key), expected=expected) for key in odd]
+            raise refuse_all("to_tensordict", wrong)
+        size = self.batch.batch_size if self.batch is not None and stores.tensors else torch.Size([len(self)])
         device = None if self.batch is None else self.batch.device
         return TensorDict(to_entries(stores, size, device), batch_size=size, device=device)
 

@@ -48,7 +48,8 @@ class RowOperations(Batch):
             tensors = None if self.batch is None else self.batch[row]
             found = DataProtoItem(tensors, self._known(cells), self._known(dict(self.meta_info)))
             found._kinds = {key: kind_of(column) for key, column in self.non_tensor_batch.items()}
-            found._ragged = {key: ragged_axis(value) for key, value in items(self.batch).items() if is_jagged(value)}
+            jagged = {k: v for k, v in items(self.batch).items() if isinstance(v, torch.Tensor) and is_jagged(v)}
+            found._ragged = {key: ragged_axis(value) for key, value in jagged.items()}
             return found
         return self._take(plan_rows("__getitem__", item, len(self)))
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 import torch
+from jaxtyping import Float32
+from torch import Tensor
 
 from batchpact.contracts import contract_of, from_rows, stage
 from batchpact.contracts.origins import FromRows
@@ -269,3 +271,18 @@ def test_under_a_named_schema_a_function_does_not_take_another_reads() -> None:
         f"1 problem in the stage {name}mistaken\n\n  BP051 declared  {name}mistaken  "
         f"it takes ComputeReturns.Reads, and {name}Other reads {name}Other.Reads"
     )
+
+
+def test_reads_and_writes_need_no_stage_schema_and_no_docstring() -> None:
+    class Given(BatchSchema):
+        rewards: Float32[Tensor, "batch response"]
+
+    class Made(BatchSchema):
+        total: Float32[Tensor, "batch"]
+
+    @stage
+    def total(batch: Given) -> Made:
+        return Made(total=batch.rewards.sum(1))
+
+    assert (total.contract.spec.description, total.contract.spec.rows.kind) == ("", "same")
+    assert total(scored()).batch["total"].tolist() == [6.0, 15.0, 24.0, 33.0]

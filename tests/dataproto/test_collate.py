@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -98,3 +100,21 @@ def test_jagged_and_dense_rows_are_not_mixed() -> None:
 def test_no_rows_make_no_batch() -> None:
     with function_refuses("collate_fn", "BP042 parts  x  no rows; at least one"):
         collate_fn([])
+
+
+def test_rows_of_another_class_are_collated() -> None:
+    """verl's items, for example, say nothing of where they came from."""
+    rows = [SimpleNamespace(batch=TensorDict({"x": torch.ones(1)}), non_tensor_batch={"c": [1]}) for _ in range(2)]
+
+    made = collate_fn(rows)  # type: ignore[arg-type]
+
+    assert made.non_tensor_batch["c"].tolist() == [[1], [1]]
+
+
+def test_rows_of_a_tensordict_among_the_tensors_are_collated() -> None:
+    data = DataProto(TensorDict({"n": TensorDict({"x": torch.arange(3)}, batch_size=[3])}, batch_size=[3]))
+
+    made = collate_fn([data[2], data[0]])
+
+    assert made.batch is not None
+    assert made.batch["n", "x"].tolist() == [2, 0]

@@ -42,6 +42,10 @@ def test_some_fields_are_cut_and_the_others_repeated() -> None:
     assert plain(data) == before
 
 
+def test_one_key_may_stand_alone() -> None:
+    assert plain(two().unfold_column_chunks(2, "ids")) == plain(two().unfold_column_chunks(2, ["ids"]))
+
+
 def test_without_keys_everything_is_repeated() -> None:
     assert plain(two().unfold_column_chunks(3)) == plain(two().repeat(3))
 

@@ -158,6 +158,11 @@ def test_the_given_meta_is_left_alone() -> None:
     assert meta == {"k": 1}
 
 
+def test_names_are_strings() -> None:
+    with refuses("to_tensordict", "BP045 store  3  int 3; a TensorDict has strings as names"):
+        DataProto.from_dict({"x": torch.ones(2)}, meta_info={3: 1}).to_tensordict()  # type: ignore[dict-item]
+
+
 def test_meta_with_two_values_is_refused() -> None:
     batch = TensorDict({"x": torch.arange(2), "k": NonTensorData(data=2, batch_size=[2])}, batch_size=[2])
 
