@@ -162,7 +162,9 @@ def stage(
 
 
 def contract_of(value: object) -> Boundary | None:
-    """The contract of a stage function or a bound method; None for anything else."""
+    """The contract of a stage function, a bound method or a `functools.partial` of one; None for anything else."""
+    while isinstance(value, functools.partial):
+        value = value.func
     found = getattr(value, "contract", None)
     return found if isinstance(found, Boundary) else None
 

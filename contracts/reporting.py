@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import warnings
 from collections import Counter
@@ -115,4 +116,13 @@ def _warn(stage: str, subject: str, violations: Sequence[Violation], dims: Seque
             fresh.append(violation)
         _seen[place] += 1
     if fresh and os.environ.get("RANK", "0") == "0":
-        warnings.warn(render(subject, fresh, dims), ContractWarning, stacklevel=2)
+        warnings.warn(render(subject, fresh, dims), ContractWarning, stacklevel=_callers_level())
+
+
+def _callers_level() -> int:
+    """The stack level of whoever called the stage, as seen from where the warning is given."""
+    level, frame = 1, inspect.currentframe()
+    frame = None if frame is None else frame.f_back
+    while frame is not None and str(frame.f_globals.get("__name__", "")).startswith("batchpact."):
+        level, frame = level + 1, frame.f_back
+    return level

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated, Any
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 from jaxtyping import Float32
 from torch import Tensor
 
-from batchpact.contracts import Figures, checking, from_rows, stage
+from batchpact.contracts import Figures, Pipeline, checking, from_rows, stage
 from batchpact.contracts.origins import FromRows
 from batchpact.dataproto import DataProto
 from batchpact.dataproto.equality import difference
@@ -27,6 +28,7 @@ from tests.contracts.small_pipeline import (
     STAGES,
     ComputeAdvantage,
     Normalise,
+    Start,
     compute_advantage,
     compute_returns,
     normalise,
@@ -209,3 +211,12 @@ def test_a_boundary_that_does_not_hold_ends_the_run() -> None:
         pipeline().run(batch, progress=lambda name, at, of: told.append(name))
 
     assert told == ["compute_returns"]
+
+
+def test_a_partial_of_a_stage_is_one() -> None:
+    twice = Pipeline("p", inputs=Start, stages=[partial(compute_returns, scale=2.0)], outputs=("returns",))
+
+    done = twice.run(scored())
+
+    assert [stage.name for stage in twice.spec.stages] == ["compute_returns"]
+    assert torch.equal(done.batch["returns"], returns_of(rewards(), 0.5, 2.0))

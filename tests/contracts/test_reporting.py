@@ -58,6 +58,7 @@ def test_warn_says_everything_once_and_counts_the_rest() -> None:
         "declare it, leave it out of the result, or set extra='allow' on Writes",
     ]
     assert counted() == {("compute", "BP001", "uid"): 3, ("compute", "BP004", "norms"): 3}
+    assert {warning.filename for warning in caught} == {__file__}  # where the stage was called
 
 
 def test_warn_speaks_up_for_another_stage_and_another_field() -> None:
