@@ -22,7 +22,7 @@ test-oldest: .venv/.stamp build/oldest/.stamp  # with the oldest tensordict that
 bench: .venv-peers/.stamp  # speed, beside verl
 	.venv-peers/bin/pytest tests/benchmarks -m bench
 
-check: .venv/.stamp types  # style, types, floors
+check: .venv/.stamp types pyright  # style, types, floors
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/lint-imports

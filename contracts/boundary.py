@@ -68,7 +68,7 @@ class Boundary:
         self.writes = writes
         self.function = function
         self.typed = typed
-        self.level = level
+        self.level: Level | None = level
         self.project = project
         self.arguments = Arguments(reads.__batchpact__, parameters)
         read_keys = [field.key for field in spec.reads.fields]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 _CONFIG: ContextVar[object] = ContextVar("batchpact_config", default=None)
 
@@ -41,10 +42,10 @@ def config_value(path: str) -> object:
 
 def look_up(config: object, path: str) -> object:
     """The value at a dotted path, or `ABSENT`; a path never calls anything."""
-    here = config
+    here: Any = config
     for part in path.split("."):
         if isinstance(here, Mapping) or (hasattr(here, "keys") and hasattr(here, "__getitem__")):
-            if part not in here:  # type: ignore[operator]
+            if part not in here:
                 return ABSENT
             here = here[part]
         elif part.startswith("_") or not hasattr(here, part):

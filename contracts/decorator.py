@@ -103,7 +103,7 @@ class _NamedDecorator(Protocol):
     @overload
     def __call__(self, function: Callable[Concatenate[R, ...], W], /) -> Stage[R, W]: ...
     @overload
-    def __call__(self, function: Callable[Concatenate[S, R, ...], Awaitable[W]], /) -> AsyncMethodStage[R, W]: ...
+    def __call__(self, function: Callable[Concatenate[S, R, ...], Awaitable[W]], /) -> AsyncMethodStage[R, W]: ...  # pyright: ignore[reportOverlappingOverload]
     @overload
     def __call__(self, function: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]: ...
     @overload
@@ -202,34 +202,40 @@ def _decorate(
 
 
 def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any]:
-    wrapper: Callable[..., Any]
-    if inspect.iscoroutinefunction(function):
-
-        @functools.wraps(function)
-        async def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if is_dynamo_compiling():
-                return await function(*args, **kwargs)
-            passage, args, kwargs = _enter(boundary, args, kwargs)
-            return boundary.leave(passage, await function(*args, **kwargs))
-
-    else:
-
-        def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-            passage, args, kwargs = _enter(boundary, args, kwargs)
-            return boundary.leave(passage, function(*args, **kwargs))
-
-        call_unchecked, direct, level = unchecked(boundary, call), boundary.direct, boundary.level
-
-        @functools.wraps(function)
-        def wrapper(*args: Any, **kwargs: Any) -> Any:
-            if is_dynamo_compiling():
-                return function(*args, **kwargs)
-            return (call_unchecked if direct and is_off(level) and not OBSERVERS.get() else call)(args, kwargs)
-
+    wrapper = _coroutine(function, boundary) if inspect.iscoroutinefunction(function) else _plain(function, boundary)
     wrapper.contract = boundary  # type: ignore[attr-defined]
     wrapper.__signature__ = stage_signature(function, boundary.spec.reads)  # type: ignore[attr-defined]
     # Ray unwraps a method to see what it can be called with, and would miss the contract's arguments.
     del wrapper.__wrapped__  # type: ignore[attr-defined]
+    return wrapper
+
+
+def _coroutine(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any]:
+    """A coroutine function stays one."""
+
+    @functools.wraps(function)
+    async def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if is_dynamo_compiling():
+            return await function(*args, **kwargs)
+        passage, args, kwargs = _enter(boundary, args, kwargs)
+        return boundary.leave(passage, await function(*args, **kwargs))
+
+    return wrapper
+
+
+def _plain(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any]:
+    def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        passage, args, kwargs = _enter(boundary, args, kwargs)
+        return boundary.leave(passage, function(*args, **kwargs))
+
+    call_unchecked, direct, level = unchecked(boundary, call), boundary.direct, boundary.level
+
+    @functools.wraps(function)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if is_dynamo_compiling():
+            return function(*args, **kwargs)
+        return (call_unchecked if direct and is_off(level) and not OBSERVERS.get() else call)(args, kwargs)
+
     return wrapper
 
 

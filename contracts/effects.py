@@ -169,11 +169,8 @@ def graphs(fields: Stores) -> list[Violation]:
         if _has_graph(value):
             found.append((key, "meta", "it carries an autograd graph"))
         elif isinstance(value, dict):
-            found += [
-                (key, "meta", f"[{name!r}] carries an autograd graph")
-                for name, part in value.items()
-                if _has_graph(part)
-            ]
+            for name in (name for name, part in value.items() if _has_graph(part)):
+                found.append((key, "meta", f"[{name!r}] carries an autograd graph"))
     return [
         Violation(
             code="BP032",

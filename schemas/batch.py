@@ -155,6 +155,7 @@ def _wrong(qualname: str, problems: list[tuple[str, str, str]]) -> DeclarationEr
 
 def _unresolved(cls: type[BatchSchema]) -> DeclarationError:
     """What pydantic says of an annotation with a name that is nowhere around the class statement."""
+    text = "its name is nowhere"
     try:
         cls.model_rebuild(force=True, raise_errors=True, _types_namespace={})
     except (NameError, PydanticUserError) as error:

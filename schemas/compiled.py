@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from batchpact.schemas.definitions import first_paragraph, qualified_name
 from batchpact.schemas.fields import Declared, read_field
+from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.plan import Plan
 from batchpact.schemas.record import FieldSpec, SchemaSpec
 from batchpact.schemas.rules import rule_spec, rules_of
@@ -28,6 +29,7 @@ class Compiled:
         defaults: the default of each optional field, by attribute name, as long as it cannot be changed in place.
         factories: how to make the other defaults anew.
         rules: the rules over several fields, by name.
+        homes: each attribute's field, with its placement where it can have only one.
     """
 
     spec: SchemaSpec
@@ -36,6 +38,7 @@ class Compiled:
     defaults: Mapping[str, object]
     factories: Mapping[str, Callable[[], object]]
     rules: Mapping[str, Callable[[Any], object]]
+    homes: Mapping[str, tuple[FieldSpec, PlacementName | None]]
 
     def new_defaults(self) -> dict[str, object]:
         """The defaults of all optional fields, by attribute name; nothing in them is shared."""
@@ -81,6 +84,7 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
         defaults={field.spec.name: field.default for field in optional if field.make is None},
         factories={field.spec.name: field.make for field in optional if field.make is not None},
         rules=rules,
+        homes={spec.name: (spec, spec.places[0].placement if len(spec.places) == 1 else None) for spec in specs},
     )
 
 

@@ -73,7 +73,7 @@ def _alias_of(info: FieldInfo) -> Iterable[FieldInfo]:
 
 
 def _default_problems(reading: Reading, required: bool, default: object) -> Iterable[str]:
-    placements = {place.placement for place in reading.places}
+    placements: set[PlacementName] = {place.placement for place in reading.places}
     if isinstance(default, tuple) and any(isinstance(part, FieldInfo) for part in default):
         yield "the default is a tuple: a trailing comma after Field(...)?"
         return
@@ -89,10 +89,11 @@ def _default_problems(reading: Reading, required: bool, default: object) -> Iter
     ):
         yield f"a field with one value per row cannot have a default value ({default!r}); optional is '| None = None'"
     if default is not None:
-        for placement in sorted(placements & {"meta", "arg"}):
-            classes = outer_classes(reading.types[placement])
+        for place in reading.places:
+            live = reading.types.get(place.placement)
+            classes = outer_classes(live) if place.placement in ("meta", "arg") else None
             if classes is not None and not isinstance(default, classes):
-                yield f"the default is {describe(default)}, and the type is {type_name(reading.types[placement])}"
+                yield f"the default is {describe(default)}, and the type is {type_name(live)}"
     if not required and default is None and not reading.nullable:
         yield "the default is None and the type does not say so; write '| None = None'"
 

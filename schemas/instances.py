@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,16 +14,9 @@ from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.stores import Stores, read_only
 
 
-@lru_cache(maxsize=4096)
-def _homes(schema: type[BatchSchema]) -> dict[str, tuple[FieldSpec, PlacementName | None]]:
-    """Each attribute's field, with its placement where it can have only one."""
-    fields = schema.__batchpact__.spec.fields
-    return {field.name: (field, field.places[0].placement if len(field.places) == 1 else None) for field in fields}
-
-
 def instance_stores(instance: BatchSchema) -> Stores:
     """The values of an instance as stores. None where None is a default counts as absent."""
-    homes = _homes(type(instance))
+    homes = type(instance).__batchpact__.homes
     tensors: dict[str, object] = {}
     columns: dict[str, object] = {}
     meta: dict[str, object] = {}
@@ -65,7 +57,7 @@ def make_instance(
     """
     compiled = schema.__batchpact__
     values: dict[str, Any] = compiled.new_defaults()
-    for field, _ in _homes(schema).values():
+    for field in compiled.spec.fields:
         for place in field.places:
             value = given.get(field.key) if place.placement in ("arg", "meta") else None
             if value is None:

@@ -89,7 +89,9 @@ class Plan:
             else:
                 self._others.append(field)
         self._groups = [self._group(members) for members in groups.values()]
-        self._optional = [(field.key, field.places[0].placement) for field in spec.fields if not field.required]
+        self._optional: list[tuple[str, PlacementName]] = [
+            (field.key, field.places[0].placement) for field in spec.fields if not field.required
+        ]
         self._binders = [field.key for field in spec.fields if binds_dim(field)]
 
     def _is_plain(self, field: FieldSpec) -> bool:
@@ -239,7 +241,9 @@ class Plan:
         expressions: list[tuple[Expression, Size]] = []
         several: list[tuple[str, bool]] = []
         for field in self._others:
-            found = next((p.placement for p in field.places if field.key in stores.store(p.placement)), None)
+            found: PlacementName | None = next(
+                (p.placement for p in field.places if field.key in stores.store(p.placement)), None
+            )
             if found is None:
                 if field.required or stores.find(field.key) is not None:
                     return None

@@ -87,7 +87,8 @@ def _bounded(live: object, rules: tuple[RuleSpec, ...]) -> object:
     """The type with the field's rules, for pydantic."""
     for rule in rules:
         bound = _BOUNDS.get(rule.kind)
-        live = Annotated[live, AfterValidator(_ALONE[rule.kind]) if bound is None else bound(rule.value)]
+        limit = AfterValidator(_ALONE[rule.kind]) if bound is None else bound(rule.value)
+        live = Annotated[live, limit]
     return live
 
 

@@ -20,9 +20,11 @@ class Carrier(Protocol):
 
     def stores(self, batch: Any) -> Stores:
         """What the batch holds."""
+        ...
 
     def history(self, batch: Any) -> Mapping[str, str]:
         """What is known of each name, in words; empty where the container remembers nothing."""
+        ...
 
     def hand_out(self, batch: Any, terms: HandOut) -> Any:
         """The part of the batch that a stage is handed, in a container of the same kind."""
