@@ -1,9 +1,9 @@
-"""Making a `DataProto` out of dicts and parts, and the rules that hold for every one."""
+"""Making a `DataProto` out of dicts, setting its fields, and the rules that hold for every one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, Protocol, cast
 
 import numpy as np
 import torch
@@ -17,9 +17,6 @@ from batchpact.schemas.describe import STORE_NAMES, describe
 from batchpact.schemas.stores import Column, Stores
 from batchpact.schemas.text import count, join_names
 from batchpact.schemas.violations import Violation
-
-if TYPE_CHECKING:
-    from batchpact.dataproto.container import DataProto
 
 
 def from_dicts(
@@ -146,36 +143,43 @@ def columns_of(stores: Stores) -> dict[str, Column]:
     return dict(cast("Mapping[str, Column]", stores.columns))
 
 
-def joined(parts: Sequence[DataProto], stores: Stores) -> DataProto:
-    """The batch of a concat, with what the parts carry unseen."""
-    filled = [part for part in parts if part._row_count() is not None]
-    first = (filled or parts)[0]
-    rows = sum(len(part) for part in filled or parts)
-    batch = None
-    if stores.tensors or first.batch is not None:
-        tail = () if first.batch is None else tuple(first.batch.batch_size[1:])
-        batch = first._tensor_store(dict(stores.tensors), (rows, *tail))
-    made = first._derive(batch, columns_of(stores), dict(stores.meta))
-    made._writers = {key: stage for part in reversed(parts) for key, stage in part._writers.items()}
-    made._rewrites = frozenset().union(*(part._rewrites for part in parts))
-    made._bound = next((part._bound for part in parts if part._bound is not None), None)
-    if filled and all(part._origin is not None for part in filled):
-        made._origin = np.concatenate([part._origin for part in filled if part._origin is not None])
-    if any(part._pads is not None for part in filled):
-        marks = [np.zeros(len(part), dtype=bool) if part._pads is None else part._pads for part in filled]
-        made._pads = np.concatenate(marks)
-    return made
+class ThreeStores(Protocol):
+    """What our `DataProto` and verl's have in common."""
+
+    batch: TensorDict | None
+    non_tensor_batch: dict[str, Column]
+    meta_info: dict[str, Any]
 
 
-def other_rows(row: int, mine: np.ndarray, theirs: np.ndarray) -> Violation:
-    """Two sides of a union whose rows come from different rows of a stage's input."""
-    return Violation(
-        code="BP016",
-        field="batch",
-        actual=f"row {row} is input row {mine[row]} on the left and input row {theirs[row]} on the right",
-        expected="a union joins fields of the same rows",
-        hint="one side was reordered or selected; do the same to the other",
-    )
+def put(
+    batch: ThreeStores,
+    fields: Stores,
+    drops: Collection[str],
+    make: Callable[[dict[str, Value], Sequence[int]], TensorDict],
+) -> None:
+    """Set fields that are known to fit and remove others; a field that changes its place leaves the old one.
+
+    Args:
+        batch: changed in place.
+        fields: what is set.
+        drops: names that are removed first, wherever they stand.
+        make: makes a tensor store for this batch, where it needs one of its own.
+    """
+    if batch.batch is not None and batch.batch.is_locked:
+        # A locked TensorDict would refuse half-way; it stays as it is, and the batch goes on with one of its own.
+        batch.batch = make(items(batch.batch), batch.batch.batch_size)
+    for key in drops:
+        for held in (batch.batch, batch.non_tensor_batch, batch.meta_info):
+            if held is not None and key in held.keys():
+                held.pop(key)
+    if fields.tensors and (batch.batch is None or not len(batch.batch.keys())):
+        tensors = tensors_of(fields)
+        batch.batch = make(tensors, leading_sizes(next(iter(tensors.values())), 1))
+    elif batch.batch is not None:
+        for key, value in fields.tensors.items():
+            batch.batch[key] = value
+    batch.non_tensor_batch.update(columns_of(fields))
+    batch.meta_info.update(fields.meta)
 
 
 def brief(rows: int, stores: Stores) -> str:

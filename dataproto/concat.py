@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import torch
 
+from batchpact.dataproto.build import columns_of
 from batchpact.dataproto.meta import merge_meta
 from batchpact.dataproto.tensors import Value, cat
 from batchpact.schemas.axes import is_dense, is_jagged, ragged_axis
@@ -17,6 +18,9 @@ from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.stores import Column, Stores
 from batchpact.schemas.text import listed
 from batchpact.schemas.violations import Violation
+
+if TYPE_CHECKING:
+    from batchpact.dataproto.container import DataProto
 
 
 def concat_stores(
@@ -44,6 +48,27 @@ def concat_stores(
         if not violations:
             columns[key] = np.concatenate(cells)
     return Stores(tensors, columns, meta), violations
+
+
+def joined(parts: Sequence[DataProto], stores: Stores) -> DataProto:
+    """The batch of a concat, with what the parts carry unseen."""
+    filled = [part for part in parts if part._row_count() is not None]
+    first = (filled or parts)[0]
+    rows = sum(len(part) for part in filled or parts)
+    batch = None
+    if stores.tensors or first.batch is not None:
+        tail = () if first.batch is None else tuple(first.batch.batch_size[1:])
+        batch = first._tensor_store(dict(stores.tensors), (rows, *tail))
+    made = first._derive(batch, columns_of(stores), dict(stores.meta))
+    made._writers = {key: stage for part in reversed(parts) for key, stage in part._writers.items()}
+    made._rewrites = frozenset().union(*(part._rewrites for part in parts))
+    made._bound = next((part._bound for part in parts if part._bound is not None), None)
+    if filled and all(part._origin is not None for part in filled):
+        made._origin = np.concatenate([part._origin for part in filled if part._origin is not None])
+    if any(part._pads is not None for part in filled):
+        marks = [np.zeros(len(part), dtype=bool) if part._pads is None else part._pads for part in filled]
+        made._pads = np.concatenate(marks)
+    return made
 
 
 def _same_fields(filled: Sequence[tuple[int, Stores]]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import numpy as np
 import torch
 from typing_extensions import Self
 
@@ -13,17 +12,16 @@ from batchpact.dataproto import build
 from batchpact.dataproto.auto_padding import AUTO_PADDING_KEY
 from batchpact.dataproto.binding import bound
 from batchpact.dataproto.column_chunks import unfold_columns
-from batchpact.dataproto.concat import concat_stores
+from batchpact.dataproto.concat import concat_stores, joined
 from batchpact.dataproto.conversion import Conversions
 from batchpact.dataproto.field_operations import FieldOperations
 from batchpact.dataproto.information import Information
 from batchpact.dataproto.iteration import mini_batches
 from batchpact.dataproto.padding import PaddingOperations
 from batchpact.dataproto.refusal import refuse, refuse_all
-from batchpact.dataproto.union import OnConflict, compare_rows, union_stores
+from batchpact.dataproto.union import OnConflict, compare_origins, compare_rows, union_stores
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.stores import Stores
-from batchpact.schemas.violations import Violation
 
 
 class DataProto(PaddingOperations, FieldOperations, Conversions, Information):
@@ -130,27 +128,22 @@ class DataProto(PaddingOperations, FieldOperations, Conversions, Information):
         self.check_consistency()
         other.check_consistency()
         left, right = self.stores(), other.stores()
-        rows = compare_rows(self._row_count(), other._row_count()) or self._compare_origins(other)
+        mine, theirs = self._row_count(), other._row_count()
+        rows = compare_rows(mine, theirs)
+        if not rows and mine is not None and theirs is not None:
+            rows = compare_origins(self._origin, other._origin)
         if rows:
             raise refuse_all("union", rows)
-        joined = union_stores(left, right, on_conflict, other._rewrites, self.history)
-        if joined.violations:
-            raise refuse_all("union", joined.violations)
+        gained = union_stores(left, right, on_conflict, other._rewrites, self.history)
+        if gained.violations:
+            raise refuse_all("union", gained.violations)
         if self._bound is not None:
-            merged = Stores(*({**one, **two} for one, two in zip(left[:3], joined.stores[:3], strict=True)))
+            merged = Stores(*({**one, **two} for one, two in zip(left[:3], gained.stores[:3], strict=True)))
             self._bound.check(merged, self.history())
-        self._put(joined.stores, [key for _, key in joined.leaves])
+        self._put(gained.stores, [key for _, key in gained.leaves])
         self._writers = {**self._writers, **other._writers}
         self._pads = other._pads if self._pads is None else self._pads
         return self
-
-    def _compare_origins(self, other: DataProto) -> list[Violation]:
-        mine, theirs = self._origin, other._origin
-        if self._row_count() is None or other._row_count() is None:
-            return []
-        if mine is None or theirs is None or mine is theirs or np.array_equal(mine, theirs):
-            return []
-        return [build.other_rows(int(np.flatnonzero(mine != theirs)[0]), mine, theirs)]
 
     @staticmethod
     def concat(data: Sequence[DataProto]) -> DataProto:
@@ -169,7 +162,7 @@ class DataProto(PaddingOperations, FieldOperations, Conversions, Information):
         stores, violations = concat_stores([part.stores() for part in data], [part.history for part in data])
         if violations:
             raise refuse_all("concat", violations)
-        made = build.joined(data, stores)
+        made = joined(data, stores)
         if made._bound is not None:
             made._bound.check(made.stores(), made.history())
         return made

@@ -18,7 +18,7 @@ from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_t
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.rows import Index
 from batchpact.dataproto.tensors import items, store
-from batchpact.dataproto.withheld import HandedDict, HandedTensorDict
+from batchpact.dataproto.withheld import HandedDict, HandedTensorDict, Withheld
 from batchpact.schemas.describe import describe
 from batchpact.schemas.stores import Column, Stores
 
@@ -105,35 +105,26 @@ class Batch:
         made._bound, made._handed = self._bound, self._handed
         return made
 
+    @property
+    def _withheld(self) -> Withheld | None:
+        """The names that were not handed out, inside a stage."""
+        return None if self._handed is None else self._handed[1].withheld
+
     def _known(self, values: dict[str, Any]) -> dict[str, Any]:
         """A mapping for a batch or a row that comes from this one; inside a stage it knows what was withheld."""
-        withheld = None if self._handed is None else self._handed[1].withheld
+        withheld = self._withheld
         return values if withheld is None else HandedDict(values, withheld)
 
     def _tensor_store(self, tensors: dict[str, Any], batch_size: Sequence[int]) -> TensorDict:
         device = None if self.batch is None else self.batch.device
-        withheld = None if self._handed is None else self._handed[1].withheld
+        withheld = self._withheld
         if withheld is None:
             return store(tensors, batch_size, device)
         return HandedTensorDict.hand(tensors, torch.Size(batch_size), device, withheld)
 
     def _put(self, fields: Stores, drops: Collection[str]) -> None:
-        """Set fields that are known to fit and remove others; a field that changes its place leaves the old one."""
-        if self.batch is not None and self.batch.is_locked:
-            # A locked TensorDict would refuse half-way; it stays as it is, and this batch goes on with one of its own.
-            self.batch = self._tensor_store(items(self.batch), self.batch.batch_size)
-        for key in drops:
-            for held in (self.batch, self.non_tensor_batch, self.meta_info):
-                if held is not None and key in held.keys():
-                    held.pop(key)
-        if fields.tensors and (self.batch is None or not len(self.batch.keys())):
-            tensors = build.tensors_of(fields)
-            self.batch = self._tensor_store(tensors, build.leading_sizes(next(iter(tensors.values())), 1))
-        elif self.batch is not None:
-            for key, value in fields.tensors.items():
-                self.batch[key] = value
-        self.non_tensor_batch.update(build.columns_of(fields))
-        self.meta_info.update(fields.meta)
+        """Set fields that are known to fit and remove others, in place."""
+        build.put(self, fields, drops, self._tensor_store)
 
     def _unbind_where_incomplete(self) -> None:
         """A batch from which required fields were taken on purpose is no longer bound."""

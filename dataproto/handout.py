@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from tensordict import TensorDict, TensorDictBase
 
+from batchpact.dataproto.tensors import items, store
 from batchpact.dataproto.withheld import HandedDict, HandedTensorDict, Withheld
 from batchpact.schemas.stores import read_only
 
@@ -36,10 +37,10 @@ def hand_tensors(batch: TensorDictBase | None, terms: HandOut) -> TensorDict | N
     """The declared tensors in a `TensorDict` of their own."""
     if batch is None:
         return None
-    held = dict(batch.items())
+    held = items(batch)
     chosen = held if terms.tensors is None else {key: held[key] for key in terms.tensors if key in held}
     if terms.withheld is None:
-        return TensorDict(chosen, batch_size=batch.batch_size, device=batch.device)
+        return store(chosen, batch.batch_size, batch.device)
     return HandedTensorDict.hand(chosen, batch.batch_size, batch.device, terms.withheld)
 
 

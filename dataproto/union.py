@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Literal, NamedTuple, TypeAlias
 
+import numpy as np
+
 from batchpact.dataproto.equality import difference
+from batchpact.dataproto.rows import Index
 from batchpact.schemas.describe import STORE_NAMES
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.stores import Stores
@@ -34,6 +37,22 @@ def compare_rows(left: int | None, right: int | None) -> list[Violation]:
     return [
         Violation(
             code="BP016", field="batch", actual=actual, expected="a union joins fields of the same rows", hint=hint
+        )
+    ]
+
+
+def compare_origins(left: Index | None, right: Index | None) -> list[Violation]:
+    """Two sides whose rows come from different rows of a stage's input, where both sides know it."""
+    if left is None or right is None or left is right or np.array_equal(left, right):
+        return []
+    row = int(np.flatnonzero(left != right)[0])
+    return [
+        Violation(
+            code="BP016",
+            field="batch",
+            actual=f"row {row} is input row {left[row]} on the left and input row {right[row]} on the right",
+            expected="a union joins fields of the same rows",
+            hint="one side was reordered or selected; do the same to the other",
         )
     ]
 

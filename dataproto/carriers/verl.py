@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import partial
 from typing import Any, Protocol
 
 from tensordict import TensorDict
 
-from batchpact.dataproto.build import columns_of, leading_sizes, tensors_of
+from batchpact.dataproto.build import ThreeStores, columns_of, put, tensors_of
 from batchpact.dataproto.carriers.forgetful import Forgetful
 from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
 from batchpact.dataproto.rows import Rows
@@ -15,12 +16,8 @@ from batchpact.dataproto.tensors import items, store, take_all
 from batchpact.schemas.stores import Column, Stores
 
 
-class VerlBatch(Protocol):
-    """The three stores that verl's `DataProto` has; its class is made from them by keyword."""
-
-    batch: TensorDict | None
-    non_tensor_batch: dict[str, Column]
-    meta_info: dict[str, Any]
+class VerlBatch(ThreeStores, Protocol):
+    """verl's `DataProto`; its class is made from its three stores by keyword."""
 
     def __len__(self) -> int: ...
 
@@ -50,19 +47,8 @@ class VerlCarrier(Forgetful):
         return _new(batch, tensors, dict(batch.non_tensor_batch), dict(batch.meta_info))
 
     def put(self, batch: VerlBatch, fields: Stores, drops: Collection[str]) -> None:
-        for held in (batch.batch, batch.non_tensor_batch, batch.meta_info):
-            for key in drops:
-                if held is not None and key in held.keys():
-                    held.pop(key)
-        if fields.tensors and (batch.batch is None or not len(batch.batch.keys())):
-            tensors = tensors_of(fields)
-            device = None if batch.batch is None else batch.batch.device
-            batch.batch = store(tensors, leading_sizes(next(iter(tensors.values())), 1), device)
-        elif batch.batch is not None:
-            for key, value in fields.tensors.items():
-                batch.batch[key] = value
-        batch.non_tensor_batch.update(columns_of(fields))
-        batch.meta_info.update(fields.meta)
+        device = None if batch.batch is None else batch.batch.device
+        put(batch, fields, drops, partial(store, device=device))
 
     def take(self, batch: VerlBatch, rows: Rows) -> VerlBatch:
         tensors = None

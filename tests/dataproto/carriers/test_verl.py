@@ -121,6 +121,16 @@ def test_put_needs_no_tensors(kind: Any) -> None:
     assert shown(carrier(batch).stores(batch)) == {"cells": CELLS, "m": 1}
 
 
+def test_put_leaves_a_locked_tensordict_alone(kind: Any) -> None:
+    locked = TensorDict({"v": torch.ones(3)}, batch_size=[3]).lock_()
+    batch = kind(batch=locked, non_tensor_batch={}, meta_info={})
+
+    carrier(batch).put(batch, Stores({"w": torch.zeros(3)}, {}, {}), ())
+
+    assert list(locked.keys()) == ["v"]
+    assert shown(carrier(batch).stores(batch)) == {"v": [1.0, 1.0, 1.0], "w": [0.0, 0.0, 0.0]}
+
+
 def test_make_and_copy_keep_kind_device_and_mappings(kind: Any) -> None:
     batch = whole(kind)
     batch.batch = batch.batch.to("cpu")

@@ -21,14 +21,7 @@ class ActorWorker:
     @stage
     def compute_old_log_prob(self, batch: ComputeOldLogProb.Reads) -> ComputeOldLogProb.Writes:
         """Take the log-probabilities of the responses under the policy that starts the update."""
-        log_probs = compute_log_probs(
-            self.policy.model,
-            batch.responses,
-            batch.input_ids,
-            batch.attention_mask,
-            batch.position_ids,
-            temperature=batch.temperature,
-        )
+        log_probs = compute_log_probs(self.policy.model, batch)
         return ComputeOldLogProb.Writes(old_log_probs=log_probs)
 
 
@@ -42,14 +35,7 @@ class ReferenceWorker:
     @stage
     def compute_ref_log_prob(self, batch: ComputeRefLogProb.Reads) -> ComputeRefLogProb.Writes:
         """Take the log-probabilities of the responses under the frozen reference policy."""
-        log_probs = compute_log_probs(
-            self.model,
-            batch.responses,
-            batch.input_ids,
-            batch.attention_mask,
-            batch.position_ids,
-            temperature=batch.temperature,
-        )
+        log_probs = compute_log_probs(self.model, batch)
         return ComputeRefLogProb.Writes(ref_log_prob=log_probs)
 
 
@@ -93,27 +79,22 @@ def token_log_probs(logits: Tensor, responses: Tensor) -> Tensor:
 
 
 @torch.no_grad()
-def compute_log_probs(
-    model: CausalTransformer,
-    responses: Tensor,
-    input_ids: Tensor,
-    attention_mask: Tensor,
-    position_ids: Tensor,
-    *,
-    temperature: float,
-) -> Tensor:
+def compute_log_probs(model: CausalTransformer, batch: ComputeOldLogProb.Reads | ComputeRefLogProb.Reads) -> Tensor:
     """The log-probability that a policy gives to each response token, without a gradient.
 
     Args:
         model: the policy, an actor or a reference.
-        responses: int64 `[batch, response]`.
-        input_ids: int64 `[batch, prompt+response]`.
-        attention_mask: int64 `[batch, prompt+response]`.
-        position_ids: int64 `[batch, prompt+response]`.
-        temperature: divides the logits; the same as in the rollout.
+        batch: the responses, what they answer, and the temperature of the rollout.
 
     Returns:
         float32 `[batch, response]`, in nats; at padded columns a number without meaning.
     """
-    logits = response_logits(model, input_ids, attention_mask, position_ids, responses.shape[1], temperature)
-    return token_log_probs(logits, responses)
+    logits = response_logits(
+        model,
+        batch.input_ids,
+        batch.attention_mask,
+        batch.position_ids,
+        batch.responses.shape[1],
+        batch.temperature,
+    )
+    return token_log_probs(logits, batch.responses)
