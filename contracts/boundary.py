@@ -278,7 +278,9 @@ class Boundary:
         found = diagnose(plan, stores, context)
         violations = found.violations
         if values and not violations:
-            violations = check_values(schema, stores, passage.settings.sample)
+            moved = given is not None and self._rows_differ
+            pads = None if passage.carrier is None or moved else passage.carrier.pads(passage.batch)
+            violations = check_values(schema, stores, passage.settings.sample, pads)
         return found.sizes, violations, found.dims
 
     def _settle(

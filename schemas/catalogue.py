@@ -134,6 +134,15 @@ _CODES = (
         hurts="Fields that contradict each other train on numbers that nobody meant.",
         fix="Look at the rows that are listed, and at the stages that wrote the fields of the rule.",
     ),
+    Code(
+        code="BP023",
+        title="keys",
+        form="{actual}; {expected}",
+        means="Several rows have the same key, or two sides do not have the same keys in the same order.",
+        hurts="Rows that are told apart by this field would be joined to each other's values.",
+        fix="Put the rows into one order first (union(other, realign=True) does it), take copies out, or declare "
+        "Group() where rows may be copies.",
+    ),
     # --- what a stage did -----------------------------------------------------------------------------------------
     Code(
         code="BP031",

@@ -10,6 +10,7 @@ from batchpact.schemas.definitions import first_paragraph, qualified_name
 from batchpact.schemas.fields import Declared, read_field
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.plan import Plan
+from batchpact.schemas.policy_specs import NO_POLICIES, Policies
 from batchpact.schemas.record import FieldSpec, SchemaSpec
 from batchpact.schemas.rules import rule_spec, rules_of
 from batchpact.schemas.shapes import parse_dims
@@ -30,6 +31,7 @@ class Compiled:
         factories: how to make the other defaults anew.
         rules: the rules over several fields, by name.
         homes: each attribute's field, with its placement where it can have only one.
+        policies: the policies of each field that has any, by its key in the batch.
     """
 
     spec: SchemaSpec
@@ -39,6 +41,7 @@ class Compiled:
     factories: Mapping[str, Callable[[], object]]
     rules: Mapping[str, Callable[[Any], object]]
     homes: Mapping[str, tuple[FieldSpec, PlacementName | None]]
+    policies: Mapping[str, Policies]
 
     def new_defaults(self) -> dict[str, object]:
         """The defaults of all optional fields, by attribute name; nothing in them is shared."""
@@ -85,6 +88,7 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
         factories={field.spec.name: field.make for field in optional if field.make is not None},
         rules=rules,
         homes={spec.name: (spec, spec.places[0].placement if len(spec.places) == 1 else None) for spec in specs},
+        policies={field.spec.key: field.policies for field in declared if field.policies != NO_POLICIES},
     )
 
 

@@ -14,6 +14,7 @@ from pydantic_core import PydanticUndefined
 from batchpact.schemas.annotations import Reading, read_annotation, type_name
 from batchpact.schemas.describe import describe
 from batchpact.schemas.markers import Binary, Finite, From, Name, PlacementName
+from batchpact.schemas.policy_specs import NO_POLICIES, Policies, policy_problems
 from batchpact.schemas.python_types import outer_classes
 from batchpact.schemas.record import FieldSpec, RuleSpec
 
@@ -33,6 +34,7 @@ class Declared:
     types: dict[PlacementName, object]
     default: object = None
     make: Callable[[], object] | None = None
+    policies: Policies = NO_POLICIES
 
 
 def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
@@ -51,6 +53,9 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
         problems.append("From(...) fills arguments and meta fields; rows do not come from the configuration")
     if source is not None and not source.path:
         problems.append("From('') names nothing; it is a path such as From('algorithm.gamma')")
+    policies = Policies.of(reading)
+    wrong_policies = list(policy_problems(policies, reading.places, required))
+    problems += wrong_policies
     key = reading.marker(Name)
     spec = FieldSpec(
         name=name,
@@ -62,9 +67,13 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
         description=" ".join((info.description or reading.description or "").split()),
         rules=tuple(_rules(reading)),
         source=None if source is None else source.path,
+        merge=None if wrong_policies else policies.merge_spec(),
+        pad=None if wrong_policies else policies.pad_spec(),
+        fill=None if wrong_policies else policies.fill_spec(),
+        role=policies.role,
     )
     fixed = isinstance(default, _IMMUTABLE) and info.default_factory is None
-    return Declared(spec, reading.types, default, None if fixed else make), problems
+    return Declared(spec, reading.types, default, None if fixed else make, policies), problems
 
 
 def _alias_of(info: FieldInfo) -> Iterable[FieldInfo]:

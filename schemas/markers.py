@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 import numpy as np
 from typing_extensions import TypeAliasType
 
+from batchpact.schemas.policies import Fill, Group, Key, Merge, Pad
+
 T = TypeVar("T")
 
 PlacementName: TypeAlias = Literal["tensor", "non_tensor", "meta", "arg", "tag"]
@@ -67,5 +69,5 @@ class From:
     path: str
 
 
-MARKERS: tuple[type, ...] = (Jagged, Finite, Binary, Name, From)
+MARKERS: tuple[type, ...] = (Jagged, Finite, Binary, Name, From, Merge, Pad, Fill, Key, Group)
 """Every marker that belongs in an annotation as an instance."""

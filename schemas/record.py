@@ -12,8 +12,10 @@ from typing import Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, JsonValue
 
 from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.policies import MergeName, Side
 
 Layout: TypeAlias = Literal["dense", "jagged"]
+PlainValue: TypeAlias = bool | int | float | str | None
 
 
 class Record(BaseModel):
@@ -42,6 +44,27 @@ class PlaceSpec(Record):
     type: str | None = None
 
 
+class MergeSpec(Record):
+    """How meta values of several parts become one; `policy_of` is the qualified name of what says a key's policy."""
+
+    how: MergeName = "equal"
+    rtol: float | None = None
+    policy_of: str | None = None
+
+
+class PadSpec(Record):
+    """What stands where there is nothing, and on which side rows are made longer. Infinity and NaN stand by name."""
+
+    value: PlainValue = None
+    side: Side | dict[str, Side] = "right"
+
+
+class FillSpec(Record):
+    """What an optional field holds in the rows of parts that do not have it."""
+
+    value: PlainValue = None
+
+
 class RuleSpec(Record):
     """A rule on the values of one field: `finite`, `binary`, or a pydantic bound such as `ge` with its value."""
 
@@ -60,8 +83,8 @@ class RowRuleSpec(Record):
 class FieldSpec(Record):
     """One declared field.
 
-    `name` is the attribute of the schema class and `key` the name in the batch. The fields after `source` have their
-    place here for what later versions declare on a field: conditions, policies and twins.
+    `name` is the attribute of the schema class and `key` the name in the batch. `when` and `same_as` have their place
+    here for what later versions declare on a field: conditions and twins.
     """
 
     name: str
@@ -74,9 +97,9 @@ class FieldSpec(Record):
     rules: tuple[RuleSpec, ...] = ()
     source: str | None = None
     when: str | None = None
-    merge: str | None = None
-    pad: JsonValue = None
-    fill: JsonValue = None
+    merge: MergeSpec | None = None
+    pad: PadSpec | None = None
+    fill: FillSpec | None = None
     role: Literal["key", "group"] | None = None
     same_as: str | None = None
 

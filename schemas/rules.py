@@ -24,8 +24,8 @@ import torch
 
 from batchpact.schemas.definitions import qualified_name
 from batchpact.schemas.describe import describe
+from batchpact.schemas.keys import RowNames
 from batchpact.schemas.record import RowRuleSpec
-from batchpact.schemas.text import listed_rows
 from batchpact.schemas.violations import Violation
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -60,7 +60,9 @@ def rule_spec(name: str, method: Callable[[Any], object]) -> RowRuleSpec:
     return RowRuleSpec(name=name, qualname=qualified_name(method), description=description)
 
 
-def broken_rule(spec: RowRuleSpec, method: Callable[[Any], object], instance: object, rows: int) -> Violation | None:
+def broken_rule(
+    spec: RowRuleSpec, method: Callable[[Any], object], instance: object, rows: int, named: RowNames
+) -> Violation | None:
     """Ask a rule about a batch; a rule that fails or answers with something else is broken, too."""
     try:
         answer = method(instance)
@@ -71,7 +73,7 @@ def broken_rule(spec: RowRuleSpec, method: Callable[[Any], object], instance: ob
     if not isinstance(holds, torch.Tensor) or holds.dtype is not torch.bool or holds.shape != (rows,):
         return _violation(spec, f"the rule returned {describe(answer)}, where bool[{rows}] belongs")
     broken = (~holds).nonzero().flatten().tolist()
-    return _violation(spec, f"it does not hold in {listed_rows(broken)}") if broken else None
+    return _violation(spec, f"it does not hold in {named(broken)}") if broken else None
 
 
 def _violation(spec: RowRuleSpec, actual: str) -> Violation:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import torch
@@ -19,13 +19,14 @@ from torch import Tensor
 from batchpact.schemas.axes import is_jagged, offsets_of, ragged_axis
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.instances import make_instance
+from batchpact.schemas.keys import RowNames, repeated_key
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.plan import Plan
 from batchpact.schemas.python_types import mismatch
 from batchpact.schemas.record import FieldSpec, RuleSpec
 from batchpact.schemas.rules import broken_rule
 from batchpact.schemas.stores import Column, Stores, rows_of
-from batchpact.schemas.text import count, listed_rows
+from batchpact.schemas.text import count
 from batchpact.schemas.violations import Violation
 
 _BOUNDS = {"ge": Ge, "gt": Gt, "le": Le, "lt": Lt}
@@ -33,50 +34,62 @@ _SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _KINDS = {float: "fiu", int: "iu", bool: "b", str: "U"}
 
 
-def check_values(schema: type[BatchSchema], stores: Stores, sample: int | None = None) -> list[Violation]:
+class _Look(NamedTuple):
+    """How values are looked at: at how many rows, and what names a row."""
+
+    sample: int | None
+    named: RowNames
+
+
+def check_values(
+    schema: type[BatchSchema], stores: Stores, sample: int | None = None, pads: np.ndarray | None = None
+) -> list[Violation]:
     """Every broken rule, in the order of declaration; rules over several fields once each field by itself is healthy.
 
     Args:
         schema: the schema class.
         stores: a batch whose structure is healthy.
         sample: look at this many rows, evenly spread; all rows where None. Rules over several fields see all rows.
+        pads: which rows are padding: copies, which have the keys of other rows.
     """
     plan = schema.__batchpact__.plan
+    look = _Look(sample, RowNames(plan.spec, stores))
     found: list[Violation] = []
     for spec in plan.spec.fields:
         for place in spec.places:
             value = stores.store(place.placement).get(spec.key)
             if value is not None:
-                wrong = _field(plan, spec, place.placement, value, sample)
+                wrong = _field(plan, spec, place.placement, value, look)
                 found += [violation.model_copy(update={"placement": place.placement}) for violation in wrong]
-    return found or list(_row_rules(schema, stores))
+    repeated = repeated_key(plan.spec, stores, pads)
+    if repeated is not None:
+        found.append(repeated)
+    return found or list(_row_rules(schema, stores, look.named))
 
 
-def _row_rules(schema: type[BatchSchema], stores: Stores) -> Iterator[Violation]:
+def _row_rules(schema: type[BatchSchema], stores: Stores, named: RowNames) -> Iterator[Violation]:
     compiled, rows = schema.__batchpact__, rows_of(stores)
     if not compiled.rules or rows is None:
         return
     instance = make_instance(schema, stores, stores.args, None)
     for spec in compiled.spec.rules:
-        violation = broken_rule(spec, compiled.rules[spec.name], instance, rows)
+        violation = broken_rule(spec, compiled.rules[spec.name], instance, rows, named)
         if violation is not None:
             yield violation
 
 
-def _field(
-    plan: Plan, spec: FieldSpec, placement: PlacementName, value: object, sample: int | None
-) -> Iterator[Violation]:
+def _field(plan: Plan, spec: FieldSpec, placement: PlacementName, value: object, look: _Look) -> Iterator[Violation]:
     if isinstance(value, Tensor):
         for rule in spec.rules:
-            yield from _tensor_rule(spec, rule, value, sample)
+            yield from _tensor_rule(spec, rule, value, look)
         return
     live = plan.types[spec.key].get(placement)
     bounded = _bounded(live, spec.rules)
     if isinstance(value, np.ndarray) and placement == "non_tensor":
         if value.dtype == object:
-            yield from _cells(spec, live, bounded, value, sample)
+            yield from _cells(spec, live, bounded, value, look)
         else:
-            yield from _numeric_column(spec, live, bounded, value, sample)
+            yield from _numeric_column(spec, live, bounded, value, look)
         return
     wrong = mismatch(bounded, value)
     if wrong is not None:
@@ -108,11 +121,11 @@ _ALONE = {"finite": _finite, "binary": _binary}
 """The rules of a tensor, for a value that stands alone."""
 
 
-def _tensor_rule(spec: FieldSpec, rule: RuleSpec, value: Tensor, sample: int | None) -> Iterator[Violation]:
-    rows = _rows(len(value), sample)
+def _tensor_rule(spec: FieldSpec, rule: RuleSpec, value: Tensor, look: _Look) -> Iterator[Violation]:
+    rows = _rows(len(value), look.sample)
     if is_jagged(value):
         flat, row_of = value.values().movedim(ragged_axis(value) - 1, 0), _jagged_rows(value)
-        if sample is not None:
+        if look.sample is not None:
             chosen = torch.isin(row_of, torch.as_tensor(rows, device=row_of.device))
             flat, row_of = flat[chosen], row_of[chosen]
     else:
@@ -124,7 +137,7 @@ def _tensor_rule(spec: FieldSpec, rule: RuleSpec, value: Tensor, sample: int | N
     broken = ~holds
     bad_rows = torch.unique(row_of[broken.flatten(1).any(1) if broken.dim() > 1 else broken]).tolist()
     bad = flat.detach()[broken]
-    text = f"{count(int(broken.sum()), 'element')} in {listed_rows(bad_rows)}; {_extreme(rule.kind, bad)}"
+    text = f"{count(int(broken.sum()), 'element')} in {look.named(bad_rows)}; {_extreme(rule.kind, bad)}"
     yield _violation("BP021", spec, text, _rule_words(rule))
 
 
@@ -158,27 +171,27 @@ def _extreme(kind: str, bad: Tensor) -> str:
     return f"the extreme is {value:.6g}" if isinstance(value, float) else f"the extreme is {value}"
 
 
-def _cells(spec: FieldSpec, live: object, bounded: object, column: Column, sample: int | None) -> Iterator[Violation]:
-    wrong = [(row, text) for row in _rows(len(column), sample) if (text := mismatch(bounded, column[row])) is not None]
+def _cells(spec: FieldSpec, live: object, bounded: object, column: Column, look: _Look) -> Iterator[Violation]:
+    wrong = [
+        (row, text) for row in _rows(len(column), look.sample) if (text := mismatch(bounded, column[row])) is not None
+    ]
     if wrong:
         first, text = wrong[0]
         code = "BP006" if mismatch(live, column[first]) else "BP021"
         kind = type(column[first]).__name__
-        where = listed_rows([row for row, _ in wrong])
+        where = look.named([row for row, _ in wrong])
         yield _violation(code, spec, f"{where}: {kind}, {text}", _expected(spec, "non_tensor"))
 
 
-def _numeric_column(
-    spec: FieldSpec, live: object, bounded: object, column: Column, sample: int | None
-) -> Iterator[Violation]:
+def _numeric_column(spec: FieldSpec, live: object, bounded: object, column: Column, look: _Look) -> Iterator[Violation]:
     kinds = _KINDS.get(live) if isinstance(live, type) else None
     if kinds is None:
-        yield from _cells(spec, live, bounded, column.astype(object), sample)
+        yield from _cells(spec, live, bounded, column.astype(object), look)
     elif column.dtype.kind not in kinds:
         yield _violation("BP006", spec, f"a column of {column.dtype.name}", _expected(spec, "non_tensor"))
     elif column.dtype.kind in "biuf":
         for rule in spec.rules:
-            yield from _tensor_rule(spec, rule, torch.from_numpy(np.array(column)), sample)
+            yield from _tensor_rule(spec, rule, torch.from_numpy(np.array(column)), look)
 
 
 def _expected(spec: FieldSpec, placement: PlacementName) -> str:

@@ -1,0 +1,91 @@
+"""What happens to a field where batches are joined or filled up: declared once, on the field.
+
+timing: Annotated[Meta[dict[str, float]], Merge("mean")]
+responses: Annotated[Int64[Tensor, "batch response"], Pad(0)]
+uid: Annotated[NonTensor[str], Group(), Pad("")]
+acc: Annotated[Float32[Tensor, "batch"], Fill(0.0)] | None = None
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias, get_args
+
+MergeName: TypeAlias = Literal["equal", "close", "first", "sum", "mean", "max", "collect", "set_union", "by_key"]
+Side: TypeAlias = Literal["left", "right"]
+PadValue: TypeAlias = "int | float | bool | str | None"
+
+MERGE_NAMES: tuple[str, ...] = get_args(MergeName)
+SIDES: tuple[str, ...] = get_args(Side)
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """How the values that several parts have for a meta field become one, in concat and union.
+
+    `equal` (what holds where nothing is declared): all parts that have a value have the same. `close`: they differ by
+    `rtol` at most; the first counts. `first`, `sum`, `mean` and `max`: as they say, over the parts that have a value.
+    `collect`: a list of all of them; lists are joined, so that collecting twice does not nest. `set_union`: each
+    element once. A dict is merged key by key; `by_key` asks a function which policy a key has.
+
+    A value that the parts have from one batch, unchanged, is carried and not merged.
+
+    Args:
+        how: the name of the policy.
+        rtol: for `close`, the deviation that is allowed, relative to the larger value.
+        policy_of: for `by_key`, the policy of a key.
+    """
+
+    how: MergeName = "equal"
+    rtol: float | None = None
+    policy_of: Callable[[str], Merge] | None = None
+
+    @classmethod
+    def close(cls, rtol: float = 1e-5) -> Merge:
+        """Values that were measured or computed anew on each rank."""
+        return cls("close", rtol=rtol)
+
+    @classmethod
+    def by_key(cls, policy_of: Callable[[str], Merge]) -> Merge:
+        """A dict whose keys have policies of their own: `Merge.by_key(lambda key: Merge("mean"))`."""
+        return cls("by_key", policy_of=policy_of)
+
+
+@dataclass(frozen=True, slots=True)
+class Pad:
+    """What a field holds where there is nothing: in neutral pad rows, and in rows that are made longer.
+
+    Args:
+        value: a number for a tensor; a plain value for an object column.
+        side: where rows are made longer; by the name of the dim where they differ, as in `{"prompt": "left"}`. An axis
+            such as `"prompt+response"` is made longer inside, each of its dims on its own side.
+    """
+
+    value: PadValue
+    side: Side | Mapping[str, Side] = field(default="right", hash=False)
+
+    def side_of(self, dim: str) -> Side:
+        """Where rows are made longer in a dim."""
+        return self.side if isinstance(self.side, str) else self.side.get(dim, "right")
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """What an optional field holds in rows of parts that do not have it; `DataProto.presence(key)` says which do.
+
+    Args:
+        value: a number for a tensor; a plain value for an object column.
+    """
+
+    value: PadValue
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """The field says which row this is: no two rows have the same. Several such fields do so together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows with the same value belong together, such as the responses to one prompt."""
