@@ -10,13 +10,14 @@ from typing import Any
 
 from batchpact.contracts import effects
 from batchpact.contracts.arguments import Arguments, Filled
-from batchpact.contracts.origins import FromRows, check_origin, fits
+from batchpact.contracts.origins import FromRows, check_origin, fits, taken_marks
 from batchpact.contracts.outcome import outcome
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.reporting import OBSERVERS, Event, deliver, settle
 from batchpact.contracts.settings import Level, Projection, Settings, current
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.dataproto.handout import HandOut
+from batchpact.dataproto.row_marks import Mask
 from batchpact.dataproto.rows import Index
 from batchpact.dataproto.sizes import tensor_bytes
 from batchpact.dataproto.withheld import Withheld
@@ -29,6 +30,7 @@ from batchpact.schemas.instances import copy_instance, instance_stores, make_ins
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import SchemaSpec, StageSpec
 from batchpact.schemas.stores import Stores, rows_of
+from batchpact.schemas.text import count
 from batchpact.schemas.values import check_values
 from batchpact.schemas.violations import DimSizes, Violation, Where
 
@@ -116,11 +118,11 @@ class Boundary:
         source, filled = passage.source, passage.filled
         meta = {**source.meta, **filled.meta} if filled.meta else source.meta
         looked = Stores(source.tensors, source.columns, meta, filled.args)
-        sizes, violations, dims = self._check(self.reads, looked, passage, None)
+        pads = None if passage.carrier is None else passage.carrier.pads(passage.batch)
+        sizes, violations, dims = self._check(self.reads, looked, passage, None, pads)
         violations = [*violations, *filled.violations] if filled.violations else violations
-        pads = None if passage.carrier is None or self.spec.pad_safe else passage.carrier.pads(passage.batch)
-        if pads is not None and pads.any():
-            actual, expected = f"{int(pads.sum())} pad rows of {len(pads)}", "the stage is not pad_safe"
+        if pads is not None and pads.any() and not self.spec.pad_safe:
+            actual, expected = f"{count(int(pads.sum()), 'pad row')} of {len(pads)}", "the stage is not pad_safe"
             violations = [*violations, Violation(code="BP033", field="batch", actual=actual, expected=expected)]
         if violations:
             self._settle(passage, f"where stage '{self.name}' reads its batch", "reads", violations, dims)
@@ -240,7 +242,10 @@ class Boundary:
             given = {name: size for name, size in given.items() if isinstance(size, int)}
         elif passage.rows is not None:
             given[axis] = passage.rows
-        sizes, wrong, dims = self._check(self.writes, found.together(), passage, given)
+        pads = None if passage.carrier is None else passage.carrier.pads(passage.batch)
+        if pads is not None and self._rows_differ:
+            pads = taken_marks(self.spec.rows, origin, pads, result_rows)
+        sizes, wrong, dims = self._check(self.writes, found.together(), passage, given, pads)
         violations = [*wrong, *found.violations]
         rows = sizes.get(axis, result_rows)
         violations += self._effects.other_rows(found.fields, rows if isinstance(rows, int) else result_rows)
@@ -259,11 +264,17 @@ class Boundary:
     # --- both ways -----------------------------------------------------------------------------------------------
 
     def _check(
-        self, schema: type[BatchSchema], stores: Stores, passage: Passage, given: Mapping[str, Size] | None
+        self,
+        schema: type[BatchSchema],
+        stores: Stores,
+        passage: Passage,
+        given: Mapping[str, Size] | None,
+        pads: Mask | None,
     ) -> tuple[dict[str, Size], list[Violation], list[DimSizes]]:
         """The plan first; the careful look only where it says no, or where values are to be read.
 
-        `given` are the dims that the reads bound, when it is the result that is checked.
+        `given` are the dims that the reads bound, when it is the result that is checked; `pads` says which of its rows
+        are padding.
         """
         plan = schema.__batchpact__.plan
         sizes = plan.sizes(stores, given)
@@ -278,8 +289,6 @@ class Boundary:
         found = diagnose(plan, stores, context)
         violations = found.violations
         if values and not violations:
-            moved = given is not None and self._rows_differ
-            pads = None if passage.carrier is None or moved else passage.carrier.pads(passage.batch)
             violations = check_values(schema, stores, passage.settings.sample, pads)
         return found.sizes, violations, found.dims
 

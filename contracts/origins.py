@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from batchpact.contracts.configuration import config_value
+from batchpact.dataproto.row_marks import Mask
 from batchpact.dataproto.rows import Index
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.record import RowsSpec
@@ -103,6 +104,13 @@ def fits(origin: Index | None, length: int, result_rows: int | None) -> bool:
         return True
     inside = not len(origin) or (origin.min() >= 0 and origin.max() < length)
     return inside and (result_rows is None or len(origin) == result_rows)
+
+
+def taken_marks(spec: RowsSpec, origin: Index | None, marks: Mask, result_rows: int | None) -> Mask | None:
+    """The marks of the input's rows that the rows of a result have; None where nothing is known of these."""
+    if spec.kind == "new" or origin is None or not fits(origin, len(marks), result_rows):
+        return None
+    return marks[origin]
 
 
 def _lengths(origin: Index, length: int) -> str:

@@ -66,7 +66,7 @@ def _moved(source: Stores, fields: Stores) -> list[str]:
 
 def _is_what_was_written(result: Any, batch: Any, fields: Stores) -> bool:
     """Whether a result can be given to the caller as it is: a batch of its own that holds what was written only."""
-    if type(result) is not type(batch) or result._handed is not None or result._origin is not None:
+    if type(result) is not type(batch) or result._handed is not None or result._marks.origin is not None:
         return False
     held = 0 if result.batch is None else len(result.batch.keys())
     return held + len(result.non_tensor_batch) + len(result.meta_info) == sum(len(store) for store in fields[:3])

@@ -17,6 +17,12 @@ from batchpact.dataproto.equality import difference, equal
 from batchpact.dataproto.folding import fold_batch_dim, unfold_batch_dim
 from batchpact.dataproto.padding import pad_dataproto_to_divisor, unpad_dataproto
 from batchpact.dataproto.row_operations import DataProtoItem
+from batchpact.dataproto.serialization import (
+    deserialize_single_tensor,
+    deserialize_tensordict,
+    serialize_single_tensor,
+    serialize_tensordict,
+)
 
 __all__ = [
     "DataProto",
@@ -24,10 +30,14 @@ __all__ = [
     "DataProtoItem",
     "collate_fn",
     "column",
+    "deserialize_single_tensor",
+    "deserialize_tensordict",
     "difference",
     "equal",
     "fold_batch_dim",
     "pad_dataproto_to_divisor",
+    "serialize_single_tensor",
+    "serialize_tensordict",
     "unfold_batch_dim",
     "union_numpy_dict",
     "union_tensor_dict",

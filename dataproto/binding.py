@@ -6,13 +6,20 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from batchpact.dataproto.refusal import refuse
+from batchpact.dataproto.row_marks import Mask
+from batchpact.schemas.axes import Size
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.describe import describe
 from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.errors import contract_error
+from batchpact.schemas.keys import key_fields, repeated_key
+from batchpact.schemas.policies import Merge
+from batchpact.schemas.policy_specs import Policies
+from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.text import quoted
 from batchpact.schemas.values import check_values
+from batchpact.schemas.violations import DimSizes, Violation
 
 
 def bound(schema: type[BatchSchema], dims: Mapping[str, int]) -> Bound:
@@ -41,23 +48,70 @@ class Bound(NamedTuple):
     schema: type[BatchSchema]
     dims: Mapping[str, int]
 
+    @property
+    def policies(self) -> Mapping[str, Policies]:
+        """The policies of the fields that have any."""
+        return self.schema.__batchpact__.policies
+
+    @property
+    def merges(self) -> dict[str, Merge]:
+        """How meta values become one, by key, where this is declared."""
+        return {key: policies.merge for key, policies in self.policies.items() if policies.merge is not None}
+
+    @property
+    def counted(self) -> list[str]:
+        """The meta keys in whose merged value each part counts."""
+        return [key for key, merge in self.merges.items() if merge.how in ("sum", "mean", "collect", "by_key")]
+
+    @property
+    def keys(self) -> list[FieldSpec]:
+        """The fields that say which row is which."""
+        return key_fields(self.schema.__batchpact__.spec)
+
     def for_fields(self, stores: Stores) -> Bound | None:
         """The same for a batch that fields were taken from: none where it no longer has what the schema requires."""
         required = (field for field in self.schema.__batchpact__.spec.fields if field.required)
         whole = all(stores.find(field.key) is not None for field in required if field.places[0].placement != "arg")
         return self if whole else None
 
-    def check(self, stores: Stores, history: Mapping[str, str], *, values: bool = False) -> None:
+    def check(
+        self,
+        stores: Stores,
+        history: Mapping[str, str],
+        *,
+        values: bool = False,
+        pads: Mask | None = None,
+        part: int | None = None,
+    ) -> dict[str, Size]:
         """Check a batch; fields that the schema does not declare are free.
+
+        Args:
+            stores: the batch.
+            history: what is known of its fields, in words.
+            values: whether the rules on values are checked, too; that keys do not repeat is checked in any case.
+            pads: which rows are padding.
+            part: the number of the part of a concat that this is.
+
+        Returns:
+            The size of each dim.
 
         Raises:
             ContractError: with every violation.
         """
         compiled = self.schema.__batchpact__
-        if compiled.plan.sizes(stores, self.dims) is not None and not values:
-            return
-        context = Context(given=self.dims, given_from="the bound dims", history=history, values=values)
-        found = diagnose(compiled.plan, stores, context)
-        violations = found.violations or (check_values(self.schema, stores) if values else [])
+        sizes = compiled.plan.sizes(stores, self.dims)
+        dims: list[DimSizes] = []
+        violations: list[Violation] = []
+        if sizes is None or values:
+            context = Context(given=self.dims, given_from="the bound dims", history=history, values=values)
+            found = diagnose(compiled.plan, stores, context)
+            sizes, dims, violations = found.sizes, found.dims, found.violations
+        if not violations and values:
+            violations = check_values(self.schema, stores, pads=pads)
+        elif not violations:
+            repeated = repeated_key(compiled.spec, stores, pads)
+            violations = [] if repeated is None else [repeated]
         if violations:
-            raise contract_error(f"where a batch is bound to {compiled.spec.name}", violations, found.dims)
+            holder = "a batch" if part is None else f"part {part}"
+            raise contract_error(f"where {holder} is bound to {compiled.spec.name}", violations, dims)
+        return sizes

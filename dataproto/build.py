@@ -29,6 +29,11 @@ def from_dicts(
     """
     if num_batch_dims < 1 or (num_batch_dims > 1 and non_tensors):
         raise refuse(operation, "BP045", "num_batch_dims", str(num_batch_dims), "1 or more, and 1 beside columns")
+    columns = {key: as_column(operation, key, value) for key, value in non_tensors.items()}
+    if num_batch_dims == 1 and all(type(value) is torch.Tensor and value.ndim for value in tensors.values()):
+        rows = {value.size(0) for value in tensors.values()}
+        if len(rows) == 1:  # the common case, told without any words
+            return store(tensors, (rows.pop(),)), columns
     sizes: dict[tuple[int, ...], list[str]] = {}
     for key, value in tensors.items():
         if not isinstance(value, (torch.Tensor, TensorDictBase)):
@@ -40,7 +45,6 @@ def from_dicts(
     if len(sizes) > 1:
         listed = ", ".join(f"{list(size)} in {join_names(keys)}" for size, keys in sizes.items())
         raise refuse(operation, "BP016", "batch", listed, "all tensors share their batch axes")
-    columns = {key: as_column(operation, key, value) for key, value in non_tensors.items()}
     return (store(tensors, next(iter(sizes))) if sizes else None), columns
 
 
@@ -76,8 +80,11 @@ def sort_fields(
 
 def check_stores(
     operation: str, batch: TensorDictBase | None, columns: Mapping[str, Column], meta: Mapping[str, Any]
-) -> None:
+) -> Stores:
     """What holds for every batch: columns are arrays with as many rows as the tensors, and a name has one place.
+
+    Returns:
+        The stores as plain mappings.
 
     Raises:
         BatchError: naming every field that breaks this.
@@ -87,13 +94,14 @@ def check_stores(
     if batch is not None:
         if not isinstance(batch, TensorDictBase):
             raise refuse(operation, "BP045", "batch", describe(batch), "a TensorDict; from_dict makes one of a dict")
-        if not batch.batch_size:
+        size = batch.batch_size
+        if not size:
             raise refuse(
                 operation, "BP045", "batch", "a TensorDict without a batch axis", "batch_size has the rows first"
             )
         held = items(batch)
         if columns and held:
-            rows = batch.batch_size[0]
+            rows = size[0]
     healthy = True
     for value in columns.values():
         if not isinstance(value, np.ndarray) or not value.ndim or (rows is not None and len(value) != rows):
@@ -101,8 +109,9 @@ def check_stores(
             break
         rows = len(value)
     # Iterating over the names asks none of the stores for one, which would be a look at what was withheld.
-    if healthy and set(columns).isdisjoint(meta) and held.keys().isdisjoint((*columns, *meta)):
-        return
+    apart = held.keys().isdisjoint(columns) and held.keys().isdisjoint(meta)
+    if healthy and apart and (not meta or set(columns).isdisjoint(meta)):
+        return Stores(held, columns, meta)
     raise refuse_all(operation, list(_wrong_stores(batch, columns, meta)))
 
 
@@ -143,6 +152,11 @@ def columns_of(stores: Stores) -> dict[str, Column]:
     return dict(cast("Mapping[str, Column]", stores.columns))
 
 
+def own(chosen: Stores) -> tuple[dict[str, Value], dict[str, Column], dict[str, Any]]:
+    """Stores that were just chosen out of a batch's, as another batch may keep them: their dicts are nobody else's."""
+    return cast("tuple[dict[str, Value], dict[str, Column], dict[str, Any]]", chosen[:3])
+
+
 class ThreeStores(Protocol):
     """What our `DataProto` and verl's have in common."""
 
@@ -176,17 +190,10 @@ def put(
         tensors = tensors_of(fields)
         batch.batch = make(tensors, leading_sizes(next(iter(tensors.values())), 1))
     elif batch.batch is not None:
+        plain = {key: value for key, value in tensors_of(fields).items() if isinstance(value, torch.Tensor)}
+        batch.batch.update(plain)
         for key, value in fields.tensors.items():
-            batch.batch[key] = value
+            if key not in plain:  # update() would merge a nested TensorDict with the one that it replaces
+                batch.batch[key] = value
     batch.non_tensor_batch.update(columns_of(fields))
     batch.meta_info.update(fields.meta)
-
-
-def brief(rows: int, stores: Stores) -> str:
-    """A batch in a few lines: every field with what it is."""
-    lines = [f"DataProto({count(rows, 'row')}"]
-    for placement, held in stores.by_placement():
-        if placement != "arg":
-            fields = ", ".join(f"{key}: {describe(value)}" for key, value in held.items())
-            lines.append(f"  {STORE_NAMES[placement]}: {fields or '-'}")
-    return "\n".join(lines) + ")"

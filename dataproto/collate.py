@@ -7,13 +7,12 @@ from typing import Any, cast
 
 import torch
 
-from batchpact.dataproto import nested
 from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.kinds import OBJECTS, from_cells
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.row_operations import DataProtoItem
-from batchpact.dataproto.tensors import Value, items, store
-from batchpact.schemas.describe import STORE_NAMES, describe
+from batchpact.dataproto.tensors import Value, items, of_rows, store
+from batchpact.schemas.describe import describe
 from batchpact.schemas.text import join_names, listed_rows
 from batchpact.schemas.violations import Violation
 
@@ -21,7 +20,7 @@ from batchpact.schemas.violations import Violation
 def collate_fn(x: Sequence[DataProtoItem]) -> DataProto:
     """Make a batch of rows, as a `DataLoader`'s `collate_fn`.
 
-    Rows that were taken out of batches become fields of the kind they came from: numeric columns, jagged tensors. The
+    Rows that were taken out of batches become fields of the kind they came from: numeric columns, nested tensors. The
     cells of other rows become object columns. The meta of the rows is left out, as in verl.
 
     Args:
@@ -35,7 +34,7 @@ def collate_fn(x: Sequence[DataProtoItem]) -> DataProto:
         raise refuse("collate_fn", "BP042", "x", "no rows", "at least one")
     tensors = [items(row.batch) for row in rows]
     cells = [row.non_tensor_batch for row in rows]
-    wrong = [*_lacking("tensor", tensors), *_lacking("non_tensor", cells)]
+    wrong = [*lacking(tensors, "batch of "), *lacking(cells, "non_tensor_batch of ")]
     if wrong:
         raise refuse_all("collate_fn", wrong)
     stacked: dict[str, Value] = {}
@@ -44,7 +43,7 @@ def collate_fn(x: Sequence[DataProtoItem]) -> DataProto:
         axes = {getattr(row, "_ragged", {}).get(key) for row in rows}
         axis = axes.pop() if len(axes) == 1 else None
         if axis is not None:
-            stacked[key] = nested.of_rows(cast("list[torch.Tensor]", values), axis)
+            stacked[key] = of_rows(cast("list[torch.Tensor]", values), axis)
         elif len({describe(value) for value in values}) > 1:
             kinds = join_names(list(dict.fromkeys(describe(value) for value in values)))
             hint = "rows that are taken out of a jagged tensor may differ in length"
@@ -70,8 +69,8 @@ def collate_fn(x: Sequence[DataProtoItem]) -> DataProto:
     return DataProto(batch, columns)
 
 
-def _lacking(placement: str, rows: Sequence[Mapping[str, Any]]) -> list[Violation]:
-    """The fields that only some of the rows have."""
+def lacking(rows: Sequence[Mapping[str, Any]], where: str = "") -> list[Violation]:
+    """The fields that only some of the rows have; `where` in a row that is."""
     found = []
     for key in dict.fromkeys(key for row in rows for key in row):
         without = [at for at, row in enumerate(rows) if key not in row]
@@ -80,7 +79,7 @@ def _lacking(placement: str, rows: Sequence[Mapping[str, Any]]) -> list[Violatio
                 Violation(
                     code="BP042",
                     field=key,
-                    actual=f"not in {STORE_NAMES[placement]} of {listed_rows(without)}",
+                    actual=f"not in {where}{listed_rows(without)}",
                     expected="every row has the same fields",
                 )
             )

@@ -34,7 +34,7 @@ def unfold_columns(data: B, n_split: int, split_keys: Sequence[str]) -> B:
     if chosen.tensors:
         others = data._tensor_store(_without(stores.tensors, chosen.tensors), (len(data),))
     rest = data._derive(others, _without(stores.columns, chosen.columns), dict(data.meta_info))
-    rest._origin, rest._pads, rest._bound = data._origin, data._pads, None
+    rest._marks, rest._bound = data._marks, None
     unfolded = rest._take(repeat_rows(len(data), int(n_split), interleave=True))
     unfolded._put(cut, ())
     return unfolded

@@ -2,56 +2,120 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import torch
 
+from batchpact.dataproto.binding import Bound
 from batchpact.dataproto.build import columns_of
-from batchpact.dataproto.meta import merge_meta
+from batchpact.dataproto.carried import Carried
+from batchpact.dataproto.filling import fill_absent
+from batchpact.dataproto.lengthening import lengthen
+from batchpact.dataproto.merging import DEFAULTS, merge_meta
+from batchpact.dataproto.nested import SharedOffsets
+from batchpact.dataproto.parts import alike, compare_columns, compare_fields, compare_tensors, same_fields
+from batchpact.dataproto.refusal import refuse, refuse_all
+from batchpact.dataproto.row_marks import Mask, join_marks
 from batchpact.dataproto.tensors import Value, cat
-from batchpact.schemas.axes import is_dense, is_jagged, ragged_axis
-from batchpact.schemas.describe import STORE_NAMES, describe
-from batchpact.schemas.dtypes import dtype_name, short_name
-from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.axes import Size
+from batchpact.schemas.policies import Merge
 from batchpact.schemas.stores import Column, Stores
-from batchpact.schemas.text import listed
 from batchpact.schemas.violations import Violation
 
 if TYPE_CHECKING:
     from batchpact.dataproto.container import DataProto
 
 
+def concat_batches(parts: Sequence[DataProto], *, pad: bool) -> DataProto:
+    """`DataProto.concat`."""
+    if not parts:
+        raise refuse("concat", "BP042", "parts", "no parts", "at least one")
+    held = [part.consistent_stores() for part in parts]
+    bound = next((part._bound for part in parts if part._bound is not None), None)
+    absent: Sequence[Mapping[str, Mask]] = [{} for _ in parts]
+    policies, carried, padded = DEFAULTS, [part._carried for part in parts], set[str]()
+    if bound is not None:
+        held, absent = _by_policies(bound, parts, held, pad=pad)
+        policies = {**DEFAULTS, **bound.merges}
+        padded = {key for key, declared in bound.policies.items() if declared.pad is not None}
+    elif pad:
+        hint = "bind a schema to the parts, with a Pad(value, side) on each field whose rows may be longer"
+        expected = "a schema that says how to fill up"
+        raise refuse("concat", "BP042", "pad", "no part is bound to a schema", expected, hint)
+    stores, violations = concat_stores(held, [part.history for part in parts], policies, carried, padded)
+    if violations:
+        raise refuse_all("concat", violations)
+    made = joined(parts, stores, absent)
+    if made._bound is not None:
+        made._bound.check(made.stores(), made.history(), pads=made._marks.pads)
+    return made
+
+
+def _by_policies(
+    bound: Bound, parts: Sequence[DataProto], held: list[Stores], *, pad: bool
+) -> tuple[list[Stores], list[dict[str, Mask]]]:
+    """The parts with absent fields filled and, with `pad`, rows of one length."""
+    plan = bound.schema.__batchpact__.plan
+    sizes: list[Mapping[str, Size]] = []
+    for at, (part, stores) in enumerate(zip(parts, held, strict=True)):
+        if not stores.tensors and not stores.columns:
+            sizes.append({})
+        elif pad:
+            sizes.append(bound.check(stores, part.history(), pads=part._marks.pads, part=at))
+        else:
+            sizes.append(plan.sizes(stores, bound.dims) or {})
+    filled, absent = fill_absent(bound.schema, held, [len(part) for part in parts], sizes)
+    if not pad:
+        return filled, absent
+    lengthened, violations = lengthen(bound.schema, filled, sizes)
+    if violations:
+        raise refuse_all("concat", violations)
+    return lengthened, absent
+
+
 def concat_stores(
-    parts: Sequence[Stores], histories: Sequence[Callable[[], Mapping[str, str]]]
+    parts: Sequence[Stores],
+    histories: Sequence[Callable[[], Mapping[str, str]]],
+    policies: Mapping[str, Merge] = DEFAULTS,
+    carried: Sequence[Carried | None] = (),
+    padded: Collection[str] = (),
 ) -> tuple[Stores, list[Violation]]:
-    """The stores of a concat. A part without any field and any row adds nothing and is left out of the comparison."""
+    """The stores of a concat. A part without any field and any row adds nothing and is left out of the comparison.
+
+    Args:
+        parts: what is put one below the other.
+        histories: for each part, tells what is known of its fields.
+        policies: how meta values become one.
+        carried: what each part still has from the batch it was cut from.
+        padded: the fields that could be made equally long on request.
+    """
     filled = [(at, part) for at, part in enumerate(parts) if part.tensors or part.columns]
-    violations = [] if _same_fields(filled) else _compare_fields(filled, histories)
-    meta, wrong_meta = merge_meta([part.meta for part in parts])
+    violations = [] if same_fields(filled) else compare_fields(filled, histories)
+    meta, wrong_meta = merge_meta([part.meta for part in parts], policies, carried)
     violations += wrong_meta
     if violations or not filled:
         return Stores({}, {}, meta), violations
     first = filled[0][1]
     tensors: dict[str, object] = {}
     columns: dict[str, object] = {}
+    offsets: SharedOffsets = {}
     for key in first.tensors:
         values = [cast(Value, part.tensors[key]) for _, part in filled]
-        if not _alike(values):
-            violations += _compare_tensors(key, filled)
+        if not alike(values):
+            violations += compare_tensors(key, filled, key in padded)
         if not violations:
-            tensors[key] = cat(values)
+            tensors[key] = cat(values, offsets)
     for key in first.columns:
         cells = [cast(Column, part.columns[key]) for _, part in filled]
-        violations += _compare_columns(key, filled)
+        violations += compare_columns(key, filled)
         if not violations:
             columns[key] = np.concatenate(cells)
     return Stores(tensors, columns, meta), violations
 
 
-def joined(parts: Sequence[DataProto], stores: Stores) -> DataProto:
-    """The batch of a concat, with what the parts carry unseen."""
+def joined(parts: Sequence[DataProto], stores: Stores, absent: Sequence[Mapping[str, Mask]]) -> DataProto:
+    """The batch of a concat, with what the parts carry unseen; `absent` are the fields that were filled in each."""
     filled = [part for part in parts if part._row_count() is not None]
     first = (filled or parts)[0]
     rows = sum(len(part) for part in filled or parts)
@@ -63,114 +127,12 @@ def joined(parts: Sequence[DataProto], stores: Stores) -> DataProto:
     made._writers = {key: stage for part in reversed(parts) for key, stage in part._writers.items()}
     made._rewrites = frozenset().union(*(part._rewrites for part in parts))
     made._bound = next((part._bound for part in parts if part._bound is not None), None)
-    if filled and all(part._origin is not None for part in filled):
-        made._origin = np.concatenate([part._origin for part in filled if part._origin is not None])
-    if any(part._pads is not None for part in filled):
-        marks = [np.zeros(len(part), dtype=bool) if part._pads is None else part._pads for part in filled]
-        made._pads = np.concatenate(marks)
-    return made
-
-
-def _same_fields(filled: Sequence[tuple[int, Stores]]) -> bool:
-    """Whether all parts have the same names in the same stores."""
-    return all(
-        part.tensors.keys() == filled[0][1].tensors.keys() and set(part.columns) == set(filled[0][1].columns)
-        for _, part in filled
-    )
-
-
-def _compare_fields(
-    filled: Sequence[tuple[int, Stores]], histories: Sequence[Callable[[], Mapping[str, str]]]
-) -> list[Violation]:
-    """Every part must have every field, in the same store."""
-    places: dict[str, dict[PlacementName, list[int]]] = {}
-    for at, part in filled:
-        for placement in ("tensor", "non_tensor"):
-            for key in part.store(placement):
-                places.setdefault(key, {}).setdefault(placement, []).append(at)
-    violations = []
-    for key, found in places.items():
-        having = sorted(at for parts in found.values() for at in parts)
-        lacking = [at for at, _ in filled if at not in having]
-        if len(found) > 1:
-            sides = " and ".join(
-                f"in {STORE_NAMES[placement]} of {_parts(parts)}" for placement, parts in found.items()
-            )
-            violations.append(Violation(code="BP045", field=key, actual=sides, expected="one place for one name"))
-        if lacking:
-            known = next((text for at in having if (text := histories[at]().get(key))), "")
-            actual = f"missing in {_parts(lacking)}, present in {_parts(having)}" + (f" ({known})" if known else "")
-            violations.append(
-                Violation(
-                    code="BP042",
-                    field=key,
-                    placement=next(iter(found)),
-                    actual=actual,
-                    expected="every part has the same fields",
-                    hint="the producer must write it for every part, or the field be left out of all",
-                )
-            )
-    return violations
-
-
-def _alike(values: Sequence[Value]) -> bool:
-    """Whether these are dense tensors with one dtype and one row shape: the common case, told without any words."""
-    first = values[0]
-    if not isinstance(first, torch.Tensor) or not is_dense(first):
-        return False
-    dtype, row = first.dtype, first.shape[1:]
-    for value in values:
-        if type(value) is not torch.Tensor or value.dtype is not dtype or value.shape[1:] != row:
-            return False
-        if value.layout is not torch.strided:
-            return False
-    return True
-
-
-def _compare_tensors(key: str, filled: Sequence[tuple[int, Stores]]) -> list[Violation]:
-    kinds: dict[str, list[int]] = {}
-    for at, part in filled:
-        kinds.setdefault(_kind(part.tensors[key]), []).append(at)
-    if len(kinds) < 2:
-        return []
-    actual = ", ".join(f"{kind} in {_parts(parts)}" for kind, parts in kinds.items())
-    return [
-        Violation(
-            code="BP042", field=key, placement="tensor", actual=actual, expected="one dtype, layout and row shape"
+    if filled:
+        made._marks = join_marks(
+            [
+                (part._marks._replace(absent={**part._marks.absent, **gone}) if gone else part._marks, len(part))
+                for part, gone in zip(parts, absent, strict=True)
+                if part._row_count() is not None
+            ]
         )
-    ]
-
-
-def _kind(value: object) -> str:
-    """What the rows of a tensor are like, in words: parts can be joined where this is the same."""
-    if not isinstance(value, torch.Tensor):
-        return type(value).__name__
-    dtype = short_name(dtype_name(value.dtype))
-    if is_jagged(value):
-        axis = ragged_axis(value)
-        sizes = [size for at, size in enumerate(value.values().shape) if at != axis - 1]
-        return f"{dtype} jagged on axis {axis}, {sizes}"
-    return describe(value) if value.is_nested else f"{dtype} rows of {list(value.shape[1:])}"
-
-
-def _compare_columns(key: str, filled: Sequence[tuple[int, Stores]]) -> list[Violation]:
-    kinds: dict[str, list[int]] = {}
-    for at, part in filled:
-        value = part.columns[key]
-        if isinstance(value, np.ndarray):
-            kind = (
-                "object"
-                if value.dtype == object
-                else value.dtype.kind
-                if value.dtype.kind in "US"
-                else value.dtype.name
-            )
-            kinds.setdefault(f"{kind} rows of {list(value.shape[1:])}", []).append(at)
-    if len(kinds) < 2:
-        return []
-    actual = ", ".join(f"{kind} in {_parts(parts)}" for kind, parts in kinds.items())
-    return [Violation(code="BP042", field=key, placement="non_tensor", actual=actual, expected="one kind of rows")]
-
-
-def _parts(parts: Sequence[int]) -> str:
-    return f"{'part' if len(parts) == 1 else 'parts'} {listed(parts)}"
+    return made

@@ -12,16 +12,14 @@ from batchpact.dataproto import build
 from batchpact.dataproto.auto_padding import AUTO_PADDING_KEY
 from batchpact.dataproto.binding import bound
 from batchpact.dataproto.column_chunks import unfold_columns
-from batchpact.dataproto.concat import concat_stores, joined
+from batchpact.dataproto.concat import concat_batches
 from batchpact.dataproto.conversion import Conversions
 from batchpact.dataproto.field_operations import FieldOperations
 from batchpact.dataproto.information import Information
 from batchpact.dataproto.iteration import mini_batches
 from batchpact.dataproto.padding import PaddingOperations
-from batchpact.dataproto.refusal import refuse, refuse_all
-from batchpact.dataproto.union import OnConflict, compare_origins, compare_rows, union_stores
+from batchpact.dataproto.union import OnConflict, join_in_place
 from batchpact.schemas.batch import BatchSchema
-from batchpact.schemas.stores import Stores
 
 
 class DataProto(PaddingOperations, FieldOperations, Conversions, Information):
@@ -104,68 +102,49 @@ class DataProto(PaddingOperations, FieldOperations, Conversions, Information):
             BatchError: if this is no schema, or the schema has no such dim.
             ContractError: with everything that does not keep to the schema; it is not bound then.
         """
-        self.check_consistency()
+        stores = self.consistent_stores()
         made = bound(schema, dims or {})
-        made.check(self.stores(), self.history(), values=True)
+        made.check(stores, self.history(), values=True, pads=self._marks.pads)
         self._bound = made
         return self
 
     # --- joining -------------------------------------------------------------------------------------------------
 
-    def union(self, other: DataProto, *, on_conflict: OnConflict = "error") -> Self:
+    def union(self, other: DataProto, *, on_conflict: OnConflict = "error", realign: bool = False) -> Self:
         """Join the fields of another batch of the same rows to this one, in place.
 
-        A name on both sides has one place, dtype, shape and equal values (NaN equals NaN). What a stage is declared to
-        rewrite replaces what stood here.
+        A name on both sides has one place, dtype, shape and equal values (NaN equals NaN); meta with a declared `Merge`
+        is merged. What a stage is declared to rewrite replaces what stood here. Where a bound schema declares a `Key()`,
+        both sides must have the same rows in the same order by it.
 
         Args:
             other: the batch to join; it stays as it is, and shares its tensors with this one.
             on_conflict: which side counts where values differ.
+            realign: put the rows of `other` into the order of this batch first, by the declared key.
 
         Raises:
             BatchError: naming every difference.
         """
-        self.check_consistency()
-        other.check_consistency()
-        left, right = self.stores(), other.stores()
-        mine, theirs = self._row_count(), other._row_count()
-        rows = compare_rows(mine, theirs)
-        if not rows and mine is not None and theirs is not None:
-            rows = compare_origins(self._origin, other._origin)
-        if rows:
-            raise refuse_all("union", rows)
-        gained = union_stores(left, right, on_conflict, other._rewrites, self.history)
-        if gained.violations:
-            raise refuse_all("union", gained.violations)
-        if self._bound is not None:
-            merged = Stores(*({**one, **two} for one, two in zip(left[:3], gained.stores[:3], strict=True)))
-            self._bound.check(merged, self.history())
-        self._put(gained.stores, [key for _, key in gained.leaves])
-        self._writers = {**self._writers, **other._writers}
-        self._pads = other._pads if self._pads is None else self._pads
+        join_in_place(self, other, on_conflict, realign=realign)
         return self
 
     @staticmethod
-    def concat(data: Sequence[DataProto]) -> DataProto:
+    def concat(data: Sequence[DataProto], *, pad: bool = False) -> DataProto:
         """Put batches one below the other.
 
         Every part has the same fields, in the same stores, with the same dtype and row shape. Meta values must be equal
-        where several parts have them; `metrics` is collected into lists.
+        where several parts have them; `metrics` is collected into lists. A bound schema says more: `Merge` how meta
+        values become one, `Fill` what stands in the rows of parts without an optional field (see `presence`).
+
+        Args:
+            data: the parts; they stay as they are.
+            pad: make rows of different lengths equally long, dim by dim, as the `Pad` of the fields says.
 
         Raises:
             BatchError: naming field, parts and the stage that wrote the field, for every difference.
+            ContractError: where the whole, or with `pad` a part, does not keep to the bound schema.
         """
-        if not data:
-            raise refuse("concat", "BP042", "parts", "no parts", "at least one")
-        for part in data:
-            part.check_consistency()
-        stores, violations = concat_stores([part.stores() for part in data], [part.history for part in data])
-        if violations:
-            raise refuse_all("concat", violations)
-        made = joined(data, stores)
-        if made._bound is not None:
-            made._bound.check(made.stores(), made.history())
-        return made
+        return concat_batches(data, pad=pad)
 
     # --- other rows ----------------------------------------------------------------------------------------------
 
@@ -205,4 +184,6 @@ class DataProto(PaddingOperations, FieldOperations, Conversions, Information):
         Raises:
             BatchError: if rows would be left over, or an option is one that this method sets.
         """
-        return mini_batches(self, mini_batch_size, epochs, seed, dataloader_kwargs)
+        self.check_consistency()
+        options = mini_batch_size, epochs, seed, dataloader_kwargs
+        return mini_batches("make_iterator", len(self), self.select_idxs, *options)

@@ -11,7 +11,7 @@ from typing_extensions import Self
 
 from batchpact.dataproto import build
 from batchpact.dataproto.core import Batch
-from batchpact.dataproto.entries import from_entries, to_entries
+from batchpact.dataproto.entries import check_names, from_entries, tensordict_of
 from batchpact.dataproto.equality import difference
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensors import items, store
@@ -82,14 +82,10 @@ class Conversions(Batch):
         """
         self.check_consistency()
         stores = self.stores()
-        odd = [key for key in stores.names() if not isinstance(key, str)]
-        if odd:
-            expected = "a TensorDict has strings as names"
-            wrong = [Violation(code="BP045", field=repr(key), actual=describe(key), expected=expected) for key in odd]
-            raise refuse_all("to_tensordict", wrong)
+        check_names("to_tensordict", stores)
         size = self.batch.batch_size if self.batch is not None and stores.tensors else torch.Size([len(self)])
         device = None if self.batch is None else self.batch.device
-        return TensorDict(to_entries(stores, size, device), batch_size=size, device=device)
+        return tensordict_of(stores, size, device)
 
     @classmethod
     def from_verl(cls, data: Any) -> Self:

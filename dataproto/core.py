@@ -6,17 +6,17 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
-import numpy as np
 import torch
 from tensordict import TensorDict
 from typing_extensions import Self
 
 from batchpact.dataproto import build
 from batchpact.dataproto.binding import Bound
+from batchpact.dataproto.carried import Carried, carry
 from batchpact.dataproto.equality import difference
 from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
 from batchpact.dataproto.refusal import refuse
-from batchpact.dataproto.rows import Index
+from batchpact.dataproto.row_marks import UNMARKED, RowMarks
 from batchpact.dataproto.tensors import items, store
 from batchpact.dataproto.withheld import HandedDict, HandedTensorDict, Withheld
 from batchpact.schemas.describe import describe
@@ -33,12 +33,12 @@ class Batch:
     meta_info: dict[str, Any]
 
     # What a batch carries unseen. The mappings are replaced when they change and never written into.
-    _origin: Index | None = None
-    _pads: np.ndarray | None = None
+    _marks: RowMarks = UNMARKED
     _writers: Mapping[str, str] = _NOTHING
     _reads: Mapping[str, Collection[str]] = _NOTHING
     _rewrites: frozenset[str] = frozenset()
     _bound: Bound | None = None
+    _carried: Carried | None = None
     _handed: tuple[Batch, HandOut] | None = None
 
     def __init__(
@@ -79,7 +79,11 @@ class Batch:
         Raises:
             BatchError: naming every field that differs.
         """
-        build.check_stores("check_consistency", self.batch, self.non_tensor_batch, self.meta_info)
+        self.consistent_stores()
+
+    def consistent_stores(self) -> Stores:
+        """The three stores as plain mappings, after `check_consistency`."""
+        return build.check_stores("check_consistency", self.batch, self.non_tensor_batch, self.meta_info)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Batch):
@@ -90,19 +94,24 @@ class Batch:
 
     __hash__ = None  # type: ignore[assignment]  # equal by content and mutable, like a dict
 
-    def __repr__(self) -> str:
-        return build.brief(len(self), self.stores())
-
     # --- deriving one ---
 
     def _derive(self, batch: TensorDict | None, columns: dict[str, Column], meta: dict[str, Any]) -> Self:
         """A batch that comes from this one: checked stores of its own, the same history, schema and withheld names."""
         made = object.__new__(type(self))
         made.batch = batch
-        made.non_tensor_batch = self._known(columns)
-        made.meta_info = self._known(meta)
-        made._writers, made._reads, made._rewrites = self._writers, self._reads, self._rewrites
-        made._bound, made._handed = self._bound, self._handed
+        if self._handed is None:
+            made.non_tensor_batch, made.meta_info = columns, meta
+        else:
+            made.non_tensor_batch, made.meta_info = self._known(columns), self._known(meta)
+            made._handed = self._handed
+        if self._writers or self._reads:
+            made._writers, made._reads, made._rewrites = self._writers, self._reads, self._rewrites
+        if self._bound is not None:
+            made._bound = self._bound
+            counted = self._bound.counted
+            if counted:
+                self._carried = made._carried = carry(self._carried, self.meta_info, counted)
         return made
 
     @property
@@ -124,6 +133,9 @@ class Batch:
 
     def _put(self, fields: Stores, drops: Collection[str]) -> None:
         """Set fields that are known to fit and remove others, in place."""
+        if self._marks.absent:
+            gone = {*drops, *fields.names()}
+            self._marks = self._marks.of_fields([key for key in self._marks.absent if key not in gone])
         build.put(self, fields, drops, self._tensor_store)
 
     def _unbind_where_incomplete(self) -> None:
@@ -160,8 +172,8 @@ class Batch:
         """The batch that a stage is handed: its stores are made when somebody first looks at them."""
         made = object.__new__(type(self))
         made._handed = (self, terms)
-        if self._pads is not None:
-            made._pads = self._pads
+        if self._marks.pads is not None:
+            made._marks = RowMarks(pads=self._marks.pads)
         return made
 
     def __getattr__(self, name: str) -> Any:

@@ -8,19 +8,20 @@ from typing import TypeVar
 import numpy as np
 from tensordict import TensorDictBase
 
+from batchpact.dataproto.build import columns_of
+from batchpact.dataproto.entries import from_entries_alike, put_entries
 from batchpact.dataproto.equality import difference
 from batchpact.dataproto.refusal import refuse, refuse_all
-from batchpact.dataproto.tensors import items
-from batchpact.schemas.describe import describe
+from batchpact.schemas.describe import describe, describe_in_store
 from batchpact.schemas.markers import PlacementName
-from batchpact.schemas.stores import Column
+from batchpact.schemas.stores import Column, Stores
 from batchpact.schemas.violations import Violation
 
 T = TypeVar("T", bound=TensorDictBase)
 
 
 def union_tensor_dict(tensor_dict1: T, tensor_dict2: TensorDictBase) -> T:
-    """Join the tensors of the second to the first, in place.
+    """Join the fields of the second to the first, in place: tensors, and the columns and meta of verl's newer protocol.
 
     Args:
         tensor_dict1: what is extended.
@@ -36,12 +37,11 @@ def union_tensor_dict(tensor_dict1: T, tensor_dict2: TensorDictBase) -> T:
     if sizes[0] != sizes[1]:
         actual = f"batch size {sizes[0]} on the left, {sizes[1]} on the right"
         raise refuse("union_tensor_dict", "BP016", "batch", actual, "one batch size")
-    gained = _gained("union_tensor_dict", "tensor", items(tensor_dict1), items(tensor_dict2))
-    if gained and tensor_dict1.is_locked:
+    gained = _gained("union_tensor_dict", *from_entries_alike([tensor_dict1, tensor_dict2]))
+    if gained.names() and tensor_dict1.is_locked:
         expected = "one that can be written: tensor_dict1.unlock_()"
         raise refuse("union_tensor_dict", "BP045", "tensor_dict1", "a locked TensorDict", expected)
-    for key, value in gained.items():
-        tensor_dict1.set(key, value)
+    put_entries(tensor_dict1, gained)
     return tensor_dict1
 
 
@@ -67,19 +67,21 @@ def union_numpy_dict(tensor_dict1: dict[str, Column], tensor_dict2: Mapping[str,
             for key, value in odd.items()
         ]
         raise refuse_all("union_numpy_dict", violations)
-    tensor_dict1.update(_gained("union_numpy_dict", "non_tensor", tensor_dict1, tensor_dict2))
+    gained = _gained("union_numpy_dict", *(Stores({}, side, {}) for side in sides))
+    tensor_dict1.update(columns_of(gained))
     return tensor_dict1
 
 
-V = TypeVar("V")
-
-
-def _gained(function: str, placement: PlacementName, left: Mapping[str, V], right: Mapping[str, V]) -> dict[str, V]:
+def _gained(function: str, left: Stores, right: Stores) -> Stores:
     """What the right side adds, if the sides agree where both have a name."""
     wrong = []
-    for key in (key for key in right if key in left):
-        where = difference(left[key], right[key])
-        if where is not None:
+    added: list[dict[str, object]] = []
+    for placement, held in right.by_placement():
+        added.append({key: value for key, value in held.items() if left.find(key) is None})
+        for key, value in held.items():
+            found = left.find(key)
+            if found is None or (where := field_difference(found, (placement, value))) is None:
+                continue
             wrong.append(
                 Violation(
                     code="BP041",
@@ -91,4 +93,14 @@ def _gained(function: str, placement: PlacementName, left: Mapping[str, V], righ
             )
     if wrong:
         raise refuse_all(function, wrong)
-    return {key: value for key, value in right.items() if key not in left}
+    return Stores(*added)
+
+
+def field_difference(
+    left: tuple[PlacementName, object], right: tuple[PlacementName, object], path: str = ""
+) -> str | None:
+    """How two fields differ: by value, or by the store that they stand in."""
+    if left[0] == right[0]:
+        return difference(left[1], right[1], path)
+    sides = (describe_in_store(value, placement) for placement, value in (left, right))
+    return (f"{path}: " if path else "") + " against ".join(sides)

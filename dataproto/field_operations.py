@@ -10,6 +10,7 @@ from typing_extensions import Self
 
 from batchpact.dataproto import build
 from batchpact.dataproto.core import Batch
+from batchpact.dataproto.row_marks import UNMARKED, Mask, marked
 from batchpact.dataproto.selection import check_new_names, choose
 
 
@@ -28,15 +29,15 @@ class FieldOperations(Batch):
         Raises:
             MissingFieldError: naming every key that is not there, whichever store it is asked from.
         """
-        self.check_consistency()
-        chosen = choose("select", self.stores(), (batch_keys, non_tensor_batch_keys, meta_info_keys))
-        columns, meta = build.columns_of(chosen), dict(chosen.meta)
+        chosen = choose("select", self.consistent_stores(), (batch_keys, non_tensor_batch_keys, meta_info_keys))
+        tensors, columns, meta = build.own(chosen)
         if deepcopy:
             columns = {key: copy.deepcopy(column) for key, column in columns.items()}
             meta = copy.deepcopy(meta)
-        batch = None if self.batch is None else self._tensor_store(dict(chosen.tensors), self.batch.batch_size)
+        batch = None if self.batch is None else self._tensor_store(tensors, self.batch.batch_size)
         made = self._derive(batch, columns, meta)
-        made._origin, made._pads = self._origin, self._pads
+        if self._marks is not UNMARKED:
+            made._marks = self._marks.of_fields(chosen.names())
         made._unbind_where_incomplete()
         return made
 
@@ -51,19 +52,22 @@ class FieldOperations(Batch):
         Raises:
             MissingFieldError: naming every key that is not there; nothing is taken out then.
         """
-        self.check_consistency()
-        chosen = choose("pop", self.stores(), (batch_keys or (), non_tensor_batch_keys or (), meta_info_keys or ()))
+        stores = self.consistent_stores()
+        chosen = choose("pop", stores, (batch_keys or (), non_tensor_batch_keys or (), meta_info_keys or ()))
+        tensors, columns, meta = build.own(chosen)
         batch = None
-        if chosen.tensors and self.batch is not None:
-            batch = self._tensor_store(dict(chosen.tensors), self.batch.batch_size)
-            for key in chosen.tensors:
+        if tensors and self.batch is not None:
+            batch = self._tensor_store(tensors, self.batch.batch_size)
+            for key in tensors:
                 self.batch.pop(key)
-        for key in chosen.columns:
+        for key in columns:
             del self.non_tensor_batch[key]
-        for key in chosen.meta:
+        for key in meta:
             del self.meta_info[key]
-        popped = self._derive(batch, build.columns_of(chosen), dict(chosen.meta))
-        popped._origin, popped._pads = self._origin, self._pads
+        popped = self._derive(batch, columns, meta)
+        if self._marks is not UNMARKED:
+            popped._marks = self._marks.of_fields(chosen.names())
+            self._marks = self._marks.of_fields([key for key in stores.names() if chosen.find(key) is None])
         popped._unbind_where_incomplete()
         self._unbind_where_incomplete()
         return popped
@@ -77,15 +81,35 @@ class FieldOperations(Batch):
         """
         old = [old_keys] if isinstance(old_keys, str) else list(old_keys)
         new = [new_keys] if isinstance(new_keys, str) else list(new_keys)
-        self.check_consistency()
-        choose("rename", self.stores(), (old, (), ()))
-        check_new_names(old, new, self.stores())
+        stores = self.consistent_stores()
+        choose("rename", stores, (old, (), ()))
+        check_new_names(old, new, stores)
         if self.batch is not None:
             self.batch.update({name: self.batch.pop(key) for key, name in zip(old, new, strict=True)})
         writers = dict(self._writers)
         writers.update({name: writers.pop(key) for key, name in zip(old, new, strict=True) if key in writers})
         self._writers = writers
         return self
+
+    def presence(self, key: str) -> Mask:
+        """Which rows have a field of their own.
+
+        False where a concat filled it, because a part did not have this optional field (`Fill`). A field that an
+        operation has written anew is there in every row.
+
+        Args:
+            key: a tensor or a column.
+
+        Returns:
+            One boolean per row, in an array of its own.
+
+        Raises:
+            MissingFieldError: if there is no such field.
+        """
+        stores = self.stores()
+        in_columns = key in stores.columns
+        choose("presence", stores, (() if in_columns else (key,), (key,) if in_columns else (), ()))
+        return ~marked(self._marks.absent.get(key), len(self))
 
     def to(self, device: torch.device | str | int) -> Self:
         """Move the tensors to a device, in place."""

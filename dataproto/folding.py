@@ -10,6 +10,7 @@ import torch
 
 from batchpact.dataproto.core import Batch, check_batch
 from batchpact.dataproto.refusal import refuse, refuse_all
+from batchpact.dataproto.row_marks import RowMarks
 from batchpact.dataproto.splitting import check_count
 from batchpact.dataproto.tensors import items
 from batchpact.schemas.describe import describe
@@ -38,13 +39,14 @@ def fold_batch_dim(data: B, new_batch_size: int) -> B:
         actual = f"{count(rows, 'row')} into {groups} groups"
         raise refuse("fold_batch_dim", "BP043", "new_batch_size", actual, "groups of equal size")
     _check_dense("fold_batch_dim", data)
-    pads = None if data._pads is None else data._pads.reshape(groups, size)
+    marks = data._marks.pads
+    pads = None if marks is None else marks.reshape(groups, size)
     if pads is not None and (pads.any(axis=1) != pads.all(axis=1)).any():
         group = int(np.flatnonzero(pads.any(axis=1) != pads.all(axis=1))[0])
         actual, hint = f"group {group} is padding in part", "unpad_dataproto removes pad rows"
         raise refuse("fold_batch_dim", "BP043", "batch", actual, "groups of rows that all are padding, or none", hint)
     folded = _reshaped(data, 1, (groups, size), groups)
-    folded._pads = None if pads is None else np.asarray(pads.any(axis=1))
+    folded._marks = RowMarks(pads=None if pads is None else np.asarray(pads.any(axis=1)))
     return folded
 
 
@@ -73,8 +75,8 @@ def unfold_batch_dim(data: B, batch_dims: int = 2) -> B:
     lead = next(iter(leads), (len(data),))
     rows = math.prod(lead)
     unfolded = _reshaped(data, len(lead), (rows,), rows)
-    if data._pads is not None:
-        unfolded._pads = np.repeat(data._pads, math.prod(lead[1:]))
+    if data._marks.pads is not None:
+        unfolded._marks = RowMarks(pads=np.repeat(data._marks.pads, math.prod(lead[1:])))
     return unfolded
 
 

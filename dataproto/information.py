@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import torch
 
 from batchpact.dataproto.core import Batch
-from batchpact.dataproto.sizes import column_bytes, value_bytes
+from batchpact.dataproto.display import FIELDS_IN_TABLES, FIELDS_IN_TEXT, html, table, text
+from batchpact.dataproto.facts import batch_facts
+from batchpact.dataproto.sizes import column_bytes, readable, value_bytes
 from batchpact.dataproto.tensors import items
 from batchpact.schemas.describe import describe
 
-_UNITS = ("B", "KB", "MB", "GB", "TB")
+if TYPE_CHECKING:
+    from rich.console import Group
+
 _ELEMENTS = 3
 
 
 class Information(Batch):
-    """A listing of the fields, and their sizes."""
+    """The batch as text, as a table and as HTML, a listing of the fields, and their sizes."""
+
+    def __repr__(self) -> str:
+        return text(batch_facts(self, FIELDS_IN_TEXT))
+
+    def __rich__(self) -> Group:
+        """The fields as a table, for the terminal."""
+        return table(batch_facts(self, FIELDS_IN_TABLES))
+
+    def _repr_html_(self) -> str:
+        """The fields as HTML, for notebooks."""
+        return html(batch_facts(self, FIELDS_IN_TABLES))
 
     def get_data_info(self) -> str:
         """The fields of each store with shape, dtype and device; for meta its type, with the types of its elements."""
@@ -40,7 +57,7 @@ class Information(Batch):
         columns = {key: column_bytes(cells) for key, cells in self.non_tensor_batch.items()}
         totals = [sum(sizes.values()) / 1024**3 for sizes in (tensors, columns)]
         message = f"Size of tensordict: {totals[0]} GB, size of non_tensor_batch: {totals[1]} GB"
-        fields = [f"  {key}: {_readable(size)}" for key, size in {**tensors, **columns}.items()]
+        fields = [f"  {key}: {readable(size)}" for key, size in {**tensors, **columns}.items()]
         print("\n".join([f"{prefix}, {message}" if prefix else message, *fields]))
 
 
@@ -68,10 +85,3 @@ def _type_info(value: object, above: tuple[int, ...]) -> str:
         key, element = next(iter(value.items()))
         return f"dict[{_type_info(key, inside)}: {_type_info(element, inside)}]"
     return type(value).__name__
-
-
-def _readable(size: float) -> str:
-    unit = 0
-    while size >= 1024 and unit < len(_UNITS) - 1:
-        size, unit = size / 1024, unit + 1
-    return f"{size:.1f} {_UNITS[unit]}" if unit else f"{size} B"

@@ -1,25 +1,29 @@
 """Pad rows: copies of rows that are marked, so that they are found again wherever operations have put them.
 
+Where a bound schema declares `Pad`, pad rows hold its value instead of a copy: they are neutral in sums and means.
 The marks travel unseen through every operation; stages that are not `pad_safe` refuse a batch that has any.
 """
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
+import torch
 
+from batchpact.dataproto import nested
 from batchpact.dataproto.auto_padding import padding_enabled
 from batchpact.dataproto.core import check_batch
 from batchpact.dataproto.refusal import refuse
+from batchpact.dataproto.row_marks import Mask, marked
 from batchpact.dataproto.row_operations import RowOperations
 from batchpact.dataproto.rows import Index, Rows
 from batchpact.dataproto.splitting import check_count
+from batchpact.schemas.axes import is_jagged
+from batchpact.schemas.policies import PadValue
 from batchpact.schemas.text import count
 
 B = TypeVar("B", bound=RowOperations)
-
-Mask = np.ndarray[tuple[int], np.dtype[np.bool_]]
 
 
 class PaddingOperations(RowOperations):
@@ -28,14 +32,14 @@ class PaddingOperations(RowOperations):
     @property
     def pad_mask(self) -> Mask:
         """One boolean per row: whether it is padding. An array of its own."""
-        return np.array(_marks(self))
+        return np.array(marked(self._marks.pads, len(self)))
 
     def is_padding_enabled(self) -> bool:
         """Whether auto-padding is on, for this batch or for all; `chunk` then allows parts that differ by a row."""
         return padding_enabled(self.meta_info)
 
     def padding(self, padding_size: int, padding_candidate: str = "") -> None:
-        """Append copies of one row, in place; they are marked as padding.
+        """Append copies of one row, in place, neutral where the bound schema says how; they are marked as padding.
 
         Args:
             padding_size: how many.
@@ -55,13 +59,14 @@ class PaddingOperations(RowOperations):
         row = 0 if padding_candidate == "first" else len(self) - 1
         padded = _padded(self, np.full(padding_size, row, dtype=np.int64))
         self.batch, self.non_tensor_batch = padded.batch, padded.non_tensor_batch
-        self._origin, self._pads = padded._origin, padded._pads
+        self._marks = padded._marks
 
 
 def pad_dataproto_to_divisor(data: B, size_divisor: int) -> tuple[B, int]:
     """Append copies of the rows, over and over from the first, until the length is a multiple of a number.
 
-    The copies are marked as padding: `unpad_dataproto` finds them in whatever order the rows are then.
+    The copies are marked as padding: `unpad_dataproto` finds them in whatever order the rows are then. Where a schema
+    is bound, fields with a `Pad` hold its value in them; a row is as long as the one that it copies.
 
     Args:
         data: a batch of any length; it stays as it is. One without rows is a multiple already.
@@ -98,7 +103,7 @@ def unpad_dataproto(data: B, pad_size: int) -> B:
     check_batch("unpad_dataproto", data)
     check_count("unpad_dataproto", "pad_size", pad_size, least=0)
     length = len(data)
-    marks = data._pads
+    marks = data._marks.pads
     removed = np.arange(length)[length - min(pad_size, length) :]
     if marks is not None and pad_size:
         removed = np.flatnonzero(marks)[-pad_size:]
@@ -115,16 +120,32 @@ def unpad_dataproto(data: B, pad_size: int) -> B:
 def _padded(data: B, copies: Index) -> B:
     length = len(data)
     padded = data._take(Rows(index=np.concatenate([np.arange(length, dtype=np.int64), copies])))
-    padded._pads = np.concatenate([_marks(data), np.ones(len(copies), dtype=bool)])
+    pads = np.concatenate([marked(data._marks.pads, length), np.ones(len(copies), dtype=bool)])
+    padded._marks = padded._marks._replace(pads=pads)
+    if data._bound is not None:
+        for key, policies in data._bound.policies.items():
+            found = None if policies.pad is None else padded.stores().find(key)
+            if found is not None and policies.pad is not None:
+                _neutralise(found[1], length, policies.pad.value)
     return padded
 
 
-def _marks(data: RowOperations) -> Mask:
-    return np.zeros(len(data), dtype=bool) if data._pads is None else data._pads
+def _neutralise(field: object, start: int, value: PadValue) -> None:
+    """Write a value into the rows of a field from one on; they are copies, which nobody else holds."""
+    if isinstance(field, np.ndarray):
+        field[start:] = value
+    elif isinstance(field, torch.Tensor):
+        with torch.no_grad():
+            if is_jagged(field):
+                values, offsets, axis = nested.parts(field)
+                first = int(offsets[start])
+                values.narrow(axis, first, values.shape[axis] - first).fill_(cast(float, value))
+            elif not field.is_nested:
+                field[start:] = cast(float, value)
 
 
 def _unmarked(data: B) -> B:
     """A batch without a pad row carries no marks."""
-    if data._pads is not None and not data._pads.any():
-        data._pads = None
+    if data._marks.pads is not None and not data._marks.pads.any():
+        data._marks = data._marks._replace(pads=None)
     return data

@@ -11,14 +11,17 @@ import torch
 from tensordict import TensorDictBase
 from typing_extensions import Self
 
-from batchpact.dataproto import splitting
+from batchpact.dataproto import build, splitting
 from batchpact.dataproto.auto_padding import padding_enabled
 from batchpact.dataproto.core import Batch
+from batchpact.dataproto.display import FIELDS_IN_TEXT, text
+from batchpact.dataproto.facts import row_facts
 from batchpact.dataproto.kinds import Kind, kind_of
 from batchpact.dataproto.refusal import refuse
+from batchpact.dataproto.row_marks import UNMARKED
 from batchpact.dataproto.rows import RowLike, Rows, plan_rows, repeat_each, repeat_rows
-from batchpact.dataproto.tensors import Value, cut, items, take_all
-from batchpact.schemas.axes import is_jagged, ragged_axis
+from batchpact.dataproto.tensors import Value, cut, items, ragged_axes, take_all
+from batchpact.schemas.stores import Stores
 
 
 @dataclass
@@ -33,30 +36,41 @@ class DataProtoItem:
     _kinds: dict[str, Kind] = field(default_factory=dict, init=False, repr=False, compare=False)
     _ragged: dict[str, int] = field(default_factory=dict, init=False, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        stores = self.batch, self.non_tensor_batch, self.meta_info
+        return text(row_facts(type(self).__name__, *stores, most=FIELDS_IN_TEXT))
+
 
 class RowOperations(Batch):
     """Indexing, slicing, repeating, reordering and cutting."""
 
     def __getitem__(self, item: int | np.integer[Any] | RowLike) -> Any:
         """Rows of the batch: a `DataProtoItem` for an int, a `DataProto` for a slice, list, array, tensor or mask."""
-        self.check_consistency()
+        stores = self.consistent_stores()
         if isinstance(item, (int, np.integer)) and not isinstance(item, bool):
             row = int(item)
             if not -len(self) <= row < len(self):
                 raise refuse("__getitem__", "BP044", "index", f"row {row}", f"the batch has {len(self)} rows")
-            cells = {key: column[row] for key, column in self.non_tensor_batch.items()}
-            tensors = None if self.batch is None else self.batch[row]
-            found = DataProtoItem(tensors, self._known(cells), self._known(dict(self.meta_info)))
-            found._kinds = {key: kind_of(column) for key, column in self.non_tensor_batch.items()}
-            jagged = {k: v for k, v in items(self.batch).items() if isinstance(v, torch.Tensor) and is_jagged(v)}
-            found._ragged = {key: ragged_axis(value) for key, value in jagged.items()}
-            return found
-        return self._take(plan_rows("__getitem__", item, len(self)))
+            return self._row(row, stores)
+        return self._choose("__getitem__", plan_rows("__getitem__", item, len(self)))
+
+    def _row(self, row: int, stores: Stores) -> DataProtoItem:
+        """One row, with what the fields were in the batch."""
+        tensors = build.tensors_of(stores)
+        batch = None
+        if self.batch is not None:
+            batch = self._tensor_store({key: value[row] for key, value in tensors.items()}, self.batch.batch_size[1:])
+        columns = build.columns_of(stores)
+        cells = self._known({key: column[row] for key, column in columns.items()})
+        found = DataProtoItem(batch, cells, self._known(dict(stores.meta)))
+        found._kinds = {key: kind_of(column) for key, column in columns.items() if column.dtype != object}
+        found._ragged = ragged_axes(tensors)
+        return found
 
     def select_idxs(self, idxs: RowLike) -> Self:
         """The rows of an index or a mask."""
         self.check_consistency()
-        return self._take(plan_rows("select_idxs", idxs, len(self)))
+        return self._choose("select_idxs", plan_rows("select_idxs", idxs, len(self)))
 
     def slice(self, start: int | None = None, end: int | None = None, step: int | None = None) -> Self:
         """The rows of a slice, as views where the step allows."""
@@ -67,7 +81,7 @@ class RowOperations(Batch):
         """Every row `repeat_times` times: in a run each, or with `interleave=False` the whole batch over and over."""
         self.check_consistency()
         splitting.check_count("repeat", "repeat_times", repeat_times)
-        return self._take(repeat_rows(len(self), repeat_times, interleave=interleave))
+        return self._choose("repeat", repeat_rows(len(self), repeat_times, interleave=interleave))
 
     def sample_level_repeat(self, repeat_times: Sequence[int] | np.ndarray | torch.Tensor) -> Self:
         """Every row in a run, as often as its own number says.
@@ -79,14 +93,14 @@ class RowOperations(Batch):
             BatchError: if the numbers are not one for each row, or one is negative.
         """
         self.check_consistency()
-        return self._take(repeat_each("sample_level_repeat", repeat_times, len(self)))
+        return self._choose("sample_level_repeat", repeat_each("sample_level_repeat", repeat_times, len(self)))
 
     def reorder(self, indices: RowLike) -> None:
         """Put the rows into another order, in place."""
         self.check_consistency()
-        taken = self._take(plan_rows("reorder", indices, len(self)))
+        taken = self._choose("reorder", plan_rows("reorder", indices, len(self)))
         self.batch, self.non_tensor_batch = taken.batch, taken.non_tensor_batch
-        self._origin, self._pads = taken._origin, taken._pads
+        self._marks = taken._marks
 
     def chunk(self, chunks: int, *, uneven: bool = False) -> list[Self]:
         """Cut the batch into `chunks` parts of equal length, as views.
@@ -106,9 +120,22 @@ class RowOperations(Batch):
         self.check_consistency()
         return self._cut(splitting.split_rows(len(self), split_size))
 
+    def _choose(self, operation: str, rows: Rows) -> Self:
+        """Rows that somebody asks for; where a bound schema has a key, a row may not be there twice."""
+        if self._bound is not None and rows.slice is None and self._bound.keys:
+            times = np.bincount(rows.index(len(self)), minlength=len(self))
+            if self._marks.pads is not None:
+                times[self._marks.pads] = 0
+            row = int(times.argmax()) if len(times) else 0
+            if len(times) and times[row] > 1:
+                names = ", ".join(field.key for field in self._bound.keys)
+                hint = "where rows may be copies of one another, the field is a Group()"
+                raise refuse(operation, "BP023", names, f"row {row}, {times[row]} times", "one row for one key", hint)
+        return self._take(rows)
+
     def _take(self, rows: Rows) -> Self:
         """The one way in which rows leave a batch: one plan, applied to every store and to what is carried unseen."""
-        return self._part(None if self.batch is None else take_all(self.batch, rows), rows)
+        return self._part(None if self.batch is None else take_all(items(self.batch), rows), rows)
 
     def _cut(self, parts: list[Rows]) -> list[Self]:
         """Consecutive parts that make up the whole, as views."""
@@ -124,10 +151,8 @@ class RowOperations(Batch):
             batch = self._tensor_store(tensors, (rows.count, *self.batch.batch_size[1:]))
         columns = {key: rows.of(column) for key, column in self.non_tensor_batch.items()}
         taken = self._derive(batch, columns, dict(self.meta_info))
-        if self._origin is not None:
-            taken._origin = rows.of(self._origin)
-        if self._pads is not None:
-            taken._pads = rows.of(self._pads)
+        if self._marks is not UNMARKED:
+            taken._marks = self._marks.take(rows)
         return taken
 
     def __iter__(self) -> Iterator[DataProtoItem]:

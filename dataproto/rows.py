@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import torch
@@ -14,6 +14,8 @@ from batchpact.schemas.describe import describe
 Index: TypeAlias = "np.ndarray[tuple[int], np.dtype[np.int64]]"
 RowLike: TypeAlias = "slice | list[int] | list[bool] | np.ndarray | torch.Tensor"
 
+T = TypeVar("T")
+
 
 class Rows:
     """Rows of a batch: a slice where that is possible (no copy), else an int64 index.
@@ -23,12 +25,13 @@ class Rows:
         count: how many rows.
     """
 
-    __slots__ = ("_index", "_tensors", "count", "slice")
+    __slots__ = ("_index", "_made", "_tensors", "count", "slice")
 
     def __init__(self, *, index: Index | None = None, span: slice | None = None, length: int = 0) -> None:
         self.slice = span
         self._index = index
         self._tensors: dict[torch.device, torch.Tensor] = {}
+        self._made: dict[tuple[int, ...], tuple[tuple[object, ...], Any]] = {}
         if index is not None:
             self.count = len(index)
         else:
@@ -55,6 +58,18 @@ class Rows:
     def of(self, column: np.ndarray) -> np.ndarray:
         """These rows of a column."""
         return column[self.slice] if self.slice is not None else column[self._index]
+
+    def among(self, pieces: Sequence[T]) -> Sequence[T]:
+        """These rows of a batch that is given row by row."""
+        return pieces[self.slice] if self.slice is not None else [pieces[row] for row in self.index(len(pieces))]
+
+    def once(self, sources: tuple[object, ...], make: Callable[[], T]) -> T:
+        """What these rows of these very objects are, made once: fields that share the objects share the result."""
+        key = tuple(map(id, sources))
+        if key not in self._made:
+            self._made[key] = sources, make()  # the sources are kept, or another object could get the id of one
+        found: T = self._made[key][1]
+        return found
 
 
 def plan_rows(operation: str, item: object, length: int) -> Rows:

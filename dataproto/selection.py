@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
-from batchpact.dataproto.refusal import refuse
+from batchpact.dataproto.refusal import refuse, refuse_names
 from batchpact.schemas.describe import STORE_NAMES, describe_in_store
 from batchpact.schemas.errors import MissingFieldError
 from batchpact.schemas.names import closest
@@ -22,17 +22,24 @@ def choose(operation: str, stores: Stores, keys: tuple[Keys, Keys, Keys]) -> Sto
     Raises:
         MissingFieldError: with every name that is not there and the closest one, in all stores.
     """
-    chosen: list[dict[str, object]] = []
-    missing: list[Violation] = []
-    for (placement, held), wanted in zip(stores.by_placement(), keys, strict=False):
-        names = list(held) if wanted is None else [wanted] if isinstance(wanted, str) else list(wanted)
-        for name in names:
-            if name not in held:
-                missing.append(missing_name(name, STORE_NAMES[placement], held, stores))
-        chosen.append({name: held[name] for name in names if name in held})
-    if missing:
-        raise MissingFieldError(f"in DataProto.{operation}; nothing was changed", missing)
-    return Stores(*chosen)
+    try:
+        return Stores(_some(stores.tensors, keys[0]), _some(stores.columns, keys[1]), _some(stores.meta, keys[2]))
+    except MissingFieldError:  # a stage looked for what it does not declare
+        raise
+    except KeyError:
+        missing = [
+            missing_name(name, STORE_NAMES[placement], held, stores)
+            for (placement, held), names in zip(stores.by_placement(), keys, strict=False)
+            for name in ([names] if isinstance(names, str) else names or ())
+            if name not in held
+        ]
+    raise refuse_names(operation, missing)
+
+
+def _some(held: Mapping[str, object], names: Keys) -> dict[str, object]:
+    if names is None:
+        return dict(held)
+    return {names: held[names]} if isinstance(names, str) else {name: held[name] for name in names}
 
 
 def missing_name(name: str, where: str, held: Mapping[str, object], stores: Stores) -> Violation:

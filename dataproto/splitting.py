@@ -14,16 +14,15 @@ def check_count(operation: str, name: str, value: object, least: int = 1) -> Non
         raise refuse(operation, "BP043", name, repr(value), f"a whole number, {least} or more")
 
 
-def chunk_rows(length: int, chunks: int, *, uneven: bool) -> list[Rows]:
+def chunk_rows(length: int, chunks: int, *, uneven: bool, operation: str = "chunk") -> list[Rows]:
     """The rows of `chunks` parts: equal ones, or with `uneven` ones that differ by a row, the longer ones first."""
-    check_count("chunk", "chunks", chunks)
+    check_count(operation, "chunks", chunks)
     size, rest = divmod(length, chunks)
     if rest and not uneven:
-        hint = (
-            f"{rest} of {length} rows would be left over: chunk({chunks}, uneven=True), "
-            f"{chunks - rest} pad rows, or another number of parts"
-        )
-        raise refuse("chunk", "BP043", "chunks", f"{length} rows into {chunks} parts", "parts of equal length", hint)
+        ways_out = f"chunk({chunks}, uneven=True), " if operation == "chunk" else ""
+        ways_out += f"{chunks - rest} pad rows, or another number of parts"
+        hint = f"{rest} of {length} rows would be left over: {ways_out}"
+        raise refuse(operation, "BP043", "chunks", f"{length} rows into {chunks} parts", "parts of equal length", hint)
     parts, start = [], 0
     for part in range(chunks):
         stop = start + size + (part < rest)

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 
+from batchpact.dataproto.alignment import align
+from batchpact.dataproto.carried import is_carried
 from batchpact.dataproto.equality import difference
+from batchpact.dataproto.merging import Unmergeable, merge_values
+from batchpact.dataproto.refusal import refuse, refuse_all
+from batchpact.dataproto.row_marks import UNMARKED
 from batchpact.dataproto.rows import Index
 from batchpact.schemas.describe import STORE_NAMES
 from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.policies import Merge
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
+
+if TYPE_CHECKING:
+    from batchpact.dataproto.container import DataProto
 
 OnConflict: TypeAlias = Literal["error", "left", "right"]
 
@@ -23,6 +32,69 @@ class Joined(NamedTuple):
     stores: Stores
     violations: list[Violation]
     leaves: tuple[tuple[PlacementName, str], ...] = ()
+
+
+def join_in_place(left: DataProto, right: DataProto, on_conflict: OnConflict, *, realign: bool) -> None:
+    """`DataProto.union`: everything is compared first, and the left side changed after."""
+    if on_conflict not in ("error", "left", "right"):
+        raise refuse("union", "BP045", "on_conflict", repr(on_conflict), "'error', 'left' or 'right'")
+    mine, theirs = left.consistent_stores(), right.consistent_stores()
+    counts = [
+        len(side) if stores.tensors or stores.columns else None for side, stores in ((left, mine), (right, theirs))
+    ]
+    wrong = compare_rows(*counts)
+    if wrong:
+        raise refuse_all("union", wrong)
+    bound = left._bound if left._bound is not None else right._bound
+    keys = [] if bound is None else bound.keys
+    if realign and not keys:
+        hint = "bind a schema in which a field is a Key()"
+        raise refuse("union", "BP023", "realign", "nothing says which row is which", "a declared key", hint)
+    if keys and None not in counts:
+        order = align(keys, (mine, left._marks), (theirs, right._marks), realign=realign)
+        if isinstance(order, Violation):
+            raise refuse_all("union", [order])
+        if order is not None:
+            right = right._take(order)
+            theirs = right.stores()
+    if None not in counts:
+        wrong = compare_origins(left._marks.origin, right._marks.origin)
+        if wrong:
+            raise refuse_all("union", wrong)
+    merge = None
+    if bound is not None and (merges := bound.merges):
+        merge = _Merging(merges, left, right)
+    gained = union_stores(mine, theirs, on_conflict, right._rewrites, left.history, merge)
+    if gained.violations:
+        raise refuse_all("union", gained.violations)
+    marks = left._marks if right._marks is UNMARKED else left._marks.joined_by(right._marks)
+    if left._bound is not None:
+        merged = Stores(*({**one, **two} for one, two in zip(mine[:3], gained.stores[:3], strict=True)))
+        left._bound.check(merged, left.history(), pads=marks.pads)
+    left._put(gained.stores, [key for _, key in gained.leaves])
+    left._writers = {**left._writers, **right._writers}
+    left._marks = marks
+
+
+class _Merging:
+    """Meta of both sides that a declared policy makes one value of."""
+
+    def __init__(self, merges: Mapping[str, Merge], left: DataProto, right: DataProto) -> None:
+        self._merges = merges
+        self._carried = left._carried, right._carried
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._merges
+
+    def merge(self, key: str, left: object, right: object) -> object:
+        """The merged value.
+
+        Raises:
+            Unmergeable: if the values do not fit the policy.
+        """
+        if is_carried(key, [left, right], self._carried):
+            return left
+        return merge_values([("left", left), ("right", right)], self._merges[key])
 
 
 def compare_rows(left: int | None, right: int | None) -> list[Violation]:
@@ -63,6 +135,7 @@ def union_stores(
     on_conflict: OnConflict,
     rewrites: frozenset[str],
     history: Callable[[], Mapping[str, str]],
+    merging: _Merging | None = None,
 ) -> Joined:
     """Compare two sides and tell what the left one gets.
 
@@ -72,15 +145,17 @@ def union_stores(
         on_conflict: which side counts where a name stands in both with different values.
         rewrites: names that the right side is declared to rewrite: it counts, whatever stands on the left.
         history: tells what is known of the names, for messages.
+        merging: makes one value of two where a policy is declared; what it cannot merge is a conflict.
     """
     gained: dict[PlacementName, dict[str, object]] = {}
     violations: list[Violation] = []
     leaves: list[tuple[PlacementName, str]] = []
+    taken = set(left.names())
     for placement, store in right.by_placement():
         own, out = left.store(placement), gained.setdefault(placement, {})
         for key, value in store.items():
             if key not in own:
-                elsewhere = left.find(key)
+                elsewhere = left.find(key) if key in taken else None
                 if elsewhere is None:
                     out[key] = value
                 elif key in rewrites:
@@ -99,22 +174,28 @@ def union_stores(
                     )
             elif key in rewrites:
                 out[key] = value
-            elif own[key] is not value:
-                where = difference(own[key], value)
-                if where is None or on_conflict == "left":
-                    continue
+            elif merging is not None and placement == "meta" and key in merging:
+                try:
+                    out[key] = merging.merge(key, own[key], value)
+                except Unmergeable as problem:
+                    if on_conflict == "right":
+                        out[key] = value
+                    elif on_conflict == "error":
+                        violations.append(_conflict(key, placement, str(problem), history))
+            elif own[key] is not value and (where := difference(own[key], value)) is not None:
                 if on_conflict == "right":
                     out[key] = value
-                    continue
-                known = history().get(key, "")
-                actual = f"the sides differ: {where}" + (f" (left {known})" if known else "")
-                violations.append(
-                    Violation(
-                        code="BP041",
-                        field=key,
-                        placement=placement,
-                        actual=actual,
-                        expected="equal values, or on_conflict='left' or 'right'",
-                    )
-                )
+                elif on_conflict == "error":
+                    violations.append(_conflict(key, placement, f"the sides differ: {where}", history))
     return Joined(Stores(*gained.values()), violations, tuple(leaves))
+
+
+def _conflict(key: str, placement: PlacementName, actual: str, history: Callable[[], Mapping[str, str]]) -> Violation:
+    known = history().get(key, "")
+    return Violation(
+        code="BP041",
+        field=key,
+        placement=placement,
+        actual=actual + (f" (left {known})" if known else ""),
+        expected="equal values, or on_conflict='left' or 'right'",
+    )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, KeysView, Set
 from typing import Any, TypeVar, cast
 
 import torch
-from tensordict import TensorDict
+from tensordict import TensorDict, TensorDictBase
 
 from batchpact.schemas.describe import describe_in_store
 from batchpact.schemas.errors import UndeclaredReadError
@@ -201,6 +201,14 @@ class HandedTensorDict(TensorDict):  # type: ignore[no-untyped-call]  # tensordi
 
     def __reduce__(self) -> Any:
         return TensorDict(dict(self.items()), batch_size=self.batch_size, device=self.device).__reduce__()
+
+
+def knowing(like: TensorDictBase, derived: TensorDict) -> TensorDict:
+    """A `TensorDict` that comes from `like`; inside a stage it knows what was withheld."""
+    withheld = like._withheld if isinstance(like, HandedTensorDict) else None
+    if withheld is None:
+        return derived
+    return HandedTensorDict.hand(dict(derived.items()), derived.batch_size, derived.device, withheld)
 
 
 class _HandedTensorKeys(Set[Any]):

@@ -46,6 +46,9 @@ def read_annotation(annotation: object, metadata: Sequence[object]) -> Reading:
     reading = Reading()
     placed = _take_metadata(metadata, reading)
     _read(annotation, placed, reading)
+    for kind in MARKERS:
+        if sum(isinstance(marker, kind) for marker in reading.markers) > 1:
+            reading.problems.append(f"{kind.__name__}(...) stands there twice")
     _apply_layout(reading)
     return reading
 
@@ -94,6 +97,9 @@ def _take_metadata(metadata: Sequence[object], reading: Reading) -> Placed | Non
             reading.bounds.append(item)
         elif isinstance(item, type) and item in MARKERS:
             reading.problems.append(f"{item.__name__} is a class where an instance belongs: {item.__name__}(...)")
+        elif isinstance(item, types.MethodType) and item.__self__ in MARKERS:
+            way = item.__qualname__
+            reading.problems.append(f"{way} is a function where what it makes belongs: {way}(...)")
         elif isinstance(item, MARKERS):
             reading.markers.append(item)
     return placed
@@ -107,8 +113,21 @@ def _add(reading: Reading, placement: PlacementName, live: object) -> None:
         reading.problems.append(f"{word} needs the type of its value, as in {word}[float]")
     if placement in ("meta", "arg") and get_origin(live) in (Union, types.UnionType):
         reading.nullable = reading.nullable or type(None) in get_args(live)
+    reading.problems += [
+        f"{type(marker).__name__}(...) stands inside the type of the value, where nobody reads it; write "
+        f"Annotated[..., {type(marker).__name__}(...)] around the placement"
+        for marker in _markers_inside(live)
+    ]
     reading.places.append(PlaceSpec(placement=placement, type=type_name(live)))
     reading.types[placement] = live
+
+
+def _markers_inside(live: object) -> Iterator[object]:
+    for part in get_args(live):
+        if isinstance(part, MARKERS):
+            yield part
+        else:
+            yield from _markers_inside(part)
 
 
 def _add_tensor(reading: Reading, annotation: type[AbstractArray]) -> None:

@@ -242,6 +242,14 @@ _CODES = (
         hurts="Returning less than was asked for hides a misspelt name until somebody needs the field.",
         fix="Correct the name; the closest one is in the message.",
     ),
+    Code(
+        code="BP047",
+        title="encoding",
+        form="{actual}; {expected}",
+        means="What is to be read as tensors does not have the form in which they are written.",
+        hurts="Bytes that are read in another way than they were written give other numbers, and no error.",
+        fix="Hand over what serialize_tensordict made, unchanged and whole; the message names the part that is not.",
+    ),
     # --- declarations ---------------------------------------------------------------------------------------------
     Code(
         code="BP051",

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
-from annotated_types import BaseMetadata, Ge, Gt, Le, Lt
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import JsonValue, Strict, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from batchpact.schemas.annotations import Reading, read_annotation, type_name
+from batchpact.schemas.bounds import BOUNDS
 from batchpact.schemas.describe import describe
 from batchpact.schemas.markers import Binary, Finite, From, Name, PlacementName
 from batchpact.schemas.policy_specs import NO_POLICIES, Policies, policy_problems
 from batchpact.schemas.python_types import outer_classes
-from batchpact.schemas.record import FieldSpec, RuleSpec
+from batchpact.schemas.record import FieldSpec, RuleSpec, named
 
 _IMMUTABLE = (type(None), bool, int, float, str, bytes, tuple, frozenset)
 _JSON: TypeAdapter[JsonValue] = TypeAdapter(JsonValue)
-_ORDERED: tuple[tuple[type[BaseMetadata], str], ...] = ((Ge, "ge"), (Gt, "gt"), (Le, "le"), (Lt, "lt"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +54,10 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
         problems.append("From(...) fills arguments and meta fields; rows do not come from the configuration")
     if source is not None and not source.path:
         problems.append("From('') names nothing; it is a path such as From('algorithm.gamma')")
-    policies = Policies.of(reading)
-    wrong_policies = list(policy_problems(policies, reading.places, required))
+    rules = tuple(_rules(reading))
+    wrong_policies = list(policy_problems(reading, rules, required=required))
     problems += wrong_policies
+    policies = NO_POLICIES if wrong_policies else Policies.of(reading)
     key = reading.marker(Name)
     spec = FieldSpec(
         name=name,
@@ -65,11 +67,11 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
         nullable=reading.nullable,
         default=_as_json(default),
         description=" ".join((info.description or reading.description or "").split()),
-        rules=tuple(_rules(reading)),
+        rules=rules,
         source=None if source is None else source.path,
-        merge=None if wrong_policies else policies.merge_spec(),
-        pad=None if wrong_policies else policies.pad_spec(),
-        fill=None if wrong_policies else policies.fill_spec(),
+        merge=policies.merge_spec(),
+        pad=policies.pad_spec(),
+        fill=policies.fill_spec(),
         role=policies.role,
     )
     fixed = isinstance(default, _IMMUTABLE) and info.default_factory is None
@@ -110,15 +112,18 @@ def _default_problems(reading: Reading, required: bool, default: object) -> Iter
 def _bound_problems(reading: Reading) -> Iterable[str]:
     tensor = any(place.placement == "tensor" for place in reading.places)
     for bound in reading.bounds:
+        limits = [getattr(bound, word, 0) for word in BOUNDS]
         if not isinstance(bound, (Ge, Gt, Le, Lt, Strict)):
             yield f"{bound!r} would not be checked; the bounds are ge, gt, le and lt"
-        elif tensor and not all(isinstance(getattr(bound, word, 0), (int, float)) for _, word in _ORDERED):
+        elif any(isinstance(limit, float) and not math.isfinite(limit) for limit in limits):
+            yield f"{bound!r} is no limit; Finite() says that a value is finite"
+        elif tensor and not all(isinstance(limit, (int, float)) for limit in limits):
             yield f"{bound!r} cannot be compared with the elements of a tensor"
 
 
 def _as_json(value: object) -> JsonValue:
     try:
-        return _JSON.validate_python(value, strict=True)
+        return named(_JSON.validate_python(value, strict=True))
     except ValidationError:
         return f"{type(value).__module__}.{type(value).__qualname__}"
 
@@ -128,6 +133,6 @@ def _rules(reading: Reading) -> Iterable[RuleSpec]:
         if isinstance(marker, (Finite, Binary)):
             yield RuleSpec(kind=type(marker).__name__.lower())
     for bound in reading.bounds:
-        for kind, word in _ORDERED:
+        for word, kind in BOUNDS.items():
             if isinstance(bound, kind):
                 yield RuleSpec(kind=word, value=_as_json(getattr(bound, word)))

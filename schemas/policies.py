@@ -9,7 +9,7 @@ acc: Annotated[Float32[Tensor, "batch"], Fill(0.0)] | None = None
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 MergeName: TypeAlias = Literal["equal", "close", "first", "sum", "mean", "max", "collect", "set_union", "by_key"]
@@ -52,8 +52,24 @@ class Merge:
         return cls("by_key", policy_of=policy_of)
 
 
-@dataclass(frozen=True, slots=True)
-class Pad:
+class _Spelt:
+    """Equal where it is spelt alike.
+
+    To Python 0, 0.0 and False are equal, and `typing` keeps one `Annotated[...]` for all metadata that are equal: a
+    field with `Pad(False)` would get the `Pad(0)` of another.
+    """
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pad(_Spelt):
     """What a field holds where there is nothing: in neutral pad rows, and in rows that are made longer.
 
     Args:
@@ -63,15 +79,15 @@ class Pad:
     """
 
     value: PadValue
-    side: Side | Mapping[str, Side] = field(default="right", hash=False)
+    side: Side | Mapping[str, Side] = "right"
 
     def side_of(self, dim: str) -> Side:
         """Where rows are made longer in a dim."""
         return self.side if isinstance(self.side, str) else self.side.get(dim, "right")
 
 
-@dataclass(frozen=True, slots=True)
-class Fill:
+@dataclass(frozen=True, slots=True, eq=False)
+class Fill(_Spelt):
     """What an optional field holds in rows of parts that do not have it; `DataProto.presence(key)` says which do.
 
     Args:

@@ -7,6 +7,7 @@ canonical form is JSON with sorted keys and no Python reprs: `record.canonical()
 from __future__ import annotations
 
 import json
+import math
 from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, JsonValue
@@ -15,7 +16,6 @@ from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.policies import MergeName, Side
 
 Layout: TypeAlias = Literal["dense", "jagged"]
-PlainValue: TypeAlias = bool | int | float | str | None
 
 
 class Record(BaseModel):
@@ -25,7 +25,8 @@ class Record(BaseModel):
 
     def canonical(self) -> str:
         """The record as JSON text: keys sorted, absent values left out."""
-        return json.dumps(self.model_dump(mode="json", exclude_none=True), sort_keys=True, ensure_ascii=False)
+        plain = self.model_dump(mode="json", exclude_none=True)
+        return json.dumps(plain, sort_keys=True, ensure_ascii=False, allow_nan=False)
 
 
 class PlaceSpec(Record):
@@ -44,6 +45,15 @@ class PlaceSpec(Record):
     type: str | None = None
 
 
+def named(value: JsonValue) -> JsonValue:
+    """A value with infinity and NaN by name: JSON has neither."""
+    if isinstance(value, list):
+        return [named(part) for part in value]
+    if isinstance(value, dict):
+        return {key: named(part) for key, part in value.items()}
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
 class MergeSpec(Record):
     """How meta values of several parts become one; `policy_of` is the qualified name of what says a key's policy."""
 
@@ -55,14 +65,14 @@ class MergeSpec(Record):
 class PadSpec(Record):
     """What stands where there is nothing, and on which side rows are made longer. Infinity and NaN stand by name."""
 
-    value: PlainValue = None
+    value: JsonValue = None
     side: Side | dict[str, Side] = "right"
 
 
 class FillSpec(Record):
-    """What an optional field holds in the rows of parts that do not have it."""
+    """What an optional field holds in the rows of parts that do not have it. Infinity and NaN stand by name."""
 
-    value: PlainValue = None
+    value: JsonValue = None
 
 
 class RuleSpec(Record):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from batchpact.schemas.catalogue import CODES
 from batchpact.schemas.violations import DimSizes, Violation
+
+T = TypeVar("T")
 
 _SHOWN = 40
 _LISTED = 6
@@ -24,9 +27,9 @@ def join_names(names: Sequence[str], limit: int = _LISTED) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def listed(items: Sequence[object], limit: int = _LISTED) -> str:
-    """`0, 4, 7`; beyond `limit` the rest is counted: `0, 4, 7 and 2 more`."""
-    shown = ", ".join(map(str, items[:limit]))
+def listed(items: Sequence[T], limit: int = _LISTED, name: Callable[[T], str] = str) -> str:
+    """`0, 4, 7`; beyond `limit` the rest is counted: `0, 4, 7 and 2 more`. `name` says how an item is called."""
+    shown = ", ".join(map(name, items[:limit]))
     return shown if len(items) <= limit else f"{shown} and {len(items) - limit} more"
 
 
@@ -35,9 +38,9 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
-def listed_rows(rows: Sequence[int]) -> str:
-    """`row 3`, `rows 0, 4, 7 and 2 more`."""
-    return f"{'row' if len(rows) == 1 else 'rows'} {listed(rows, _FIRST_ROWS)}"
+def listed_rows(rows: Sequence[int], name: Callable[[int], str] = str) -> str:
+    """`row 3`, `rows 0, 4, 7 and 2 more`; `name` says how a row is called."""
+    return f"{'row' if len(rows) == 1 else 'rows'} {listed(rows, _FIRST_ROWS, name)}"
 
 
 def sentence(violation: Violation) -> str:

@@ -5,19 +5,16 @@ These read what they check, so on a device they synchronise; they run at level `
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import torch
-from annotated_types import Ge, Gt, Le, Lt
-from pydantic import AfterValidator
-from pydantic_core import PydanticCustomError
 from torch import Tensor
 
 from batchpact.schemas.axes import is_jagged, offsets_of, ragged_axis
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.bounds import bounded
 from batchpact.schemas.instances import make_instance
 from batchpact.schemas.keys import RowNames, repeated_key
 from batchpact.schemas.markers import PlacementName
@@ -29,7 +26,6 @@ from batchpact.schemas.stores import Column, Stores, rows_of
 from batchpact.schemas.text import count
 from batchpact.schemas.violations import Violation
 
-_BOUNDS = {"ge": Ge, "gt": Gt, "le": Le, "lt": Lt}
 _SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _KINDS = {float: "fiu", int: "iu", bool: "b", str: "U"}
 
@@ -49,7 +45,8 @@ def check_values(
     Args:
         schema: the schema class.
         stores: a batch whose structure is healthy.
-        sample: look at this many rows, evenly spread; all rows where None. Rules over several fields see all rows.
+        sample: look at this many rows, evenly spread; all rows where None. Keys and rules over several fields are
+            looked at in all rows.
         pads: which rows are padding: copies, which have the keys of other rows.
     """
     plan = schema.__batchpact__.plan
@@ -84,41 +81,16 @@ def _field(plan: Plan, spec: FieldSpec, placement: PlacementName, value: object,
             yield from _tensor_rule(spec, rule, value, look)
         return
     live = plan.types[spec.key].get(placement)
-    bounded = _bounded(live, spec.rules)
+    full = bounded(live, spec.rules)
     if isinstance(value, np.ndarray) and placement == "non_tensor":
         if value.dtype == object:
-            yield from _cells(spec, live, bounded, value, look)
+            yield from _cells(spec, live, full, value, look)
         else:
-            yield from _numeric_column(spec, live, bounded, value, look)
+            yield from _numeric_column(spec, live, full, value, look)
         return
-    wrong = mismatch(bounded, value)
+    wrong = mismatch(full, value)
     if wrong is not None:
         yield _violation("BP006" if mismatch(live, value) else "BP021", spec, wrong, _expected(spec, placement))
-
-
-def _bounded(live: object, rules: tuple[RuleSpec, ...]) -> object:
-    """The type with the field's rules, for pydantic."""
-    for rule in rules:
-        bound = _BOUNDS.get(rule.kind)
-        limit = AfterValidator(_ALONE[rule.kind]) if bound is None else bound(rule.value)
-        live = Annotated[live, limit]
-    return live
-
-
-def _finite(value: object) -> object:
-    if isinstance(value, float) and not math.isfinite(value):
-        raise PydanticCustomError("finite", "Input should be a finite number")
-    return value
-
-
-def _binary(value: object) -> object:
-    if value not in (0, 1):
-        raise PydanticCustomError("binary", "Input should be 0 or 1")
-    return value
-
-
-_ALONE = {"finite": _finite, "binary": _binary}
-"""The rules of a tensor, for a value that stands alone."""
 
 
 def _tensor_rule(spec: FieldSpec, rule: RuleSpec, value: Tensor, look: _Look) -> Iterator[Violation]:
@@ -171,10 +143,9 @@ def _extreme(kind: str, bad: Tensor) -> str:
     return f"the extreme is {value:.6g}" if isinstance(value, float) else f"the extreme is {value}"
 
 
-def _cells(spec: FieldSpec, live: object, bounded: object, column: Column, look: _Look) -> Iterator[Violation]:
-    wrong = [
-        (row, text) for row in _rows(len(column), look.sample) if (text := mismatch(bounded, column[row])) is not None
-    ]
+def _cells(spec: FieldSpec, live: object, full: object, column: Column, look: _Look) -> Iterator[Violation]:
+    rows = _rows(len(column), look.sample)
+    wrong = [(row, text) for row in rows if (text := mismatch(full, column[row])) is not None]
     if wrong:
         first, text = wrong[0]
         code = "BP006" if mismatch(live, column[first]) else "BP021"
@@ -183,10 +154,10 @@ def _cells(spec: FieldSpec, live: object, bounded: object, column: Column, look:
         yield _violation(code, spec, f"{where}: {kind}, {text}", _expected(spec, "non_tensor"))
 
 
-def _numeric_column(spec: FieldSpec, live: object, bounded: object, column: Column, look: _Look) -> Iterator[Violation]:
+def _numeric_column(spec: FieldSpec, live: object, full: object, column: Column, look: _Look) -> Iterator[Violation]:
     kinds = _KINDS.get(live) if isinstance(live, type) else None
     if kinds is None:
-        yield from _cells(spec, live, bounded, column.astype(object), look)
+        yield from _cells(spec, live, full, column.astype(object), look)
     elif column.dtype.kind not in kinds:
         yield _violation("BP006", spec, f"a column of {column.dtype.name}", _expected(spec, "non_tensor"))
     elif column.dtype.kind in "biuf":

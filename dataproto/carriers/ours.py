@@ -49,10 +49,10 @@ class OurCarrier:
         batch._reads = {**batch._reads, stage: keys}
 
     def origin(self, batch: DataProto) -> Index | None:
-        return batch._origin
+        return batch._marks.origin
 
     def start_rows(self, handed: DataProto, rows: int) -> None:
-        handed._origin = np.arange(rows, dtype=np.int64)
+        handed._marks = handed._marks._replace(origin=np.arange(rows, dtype=np.int64))
 
     def pads(self, batch: DataProto) -> np.ndarray | None:
-        return batch._pads
+        return batch._marks.pads

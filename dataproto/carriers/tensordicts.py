@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any, cast
+from typing import Any
 
 import torch
-from tensordict import NonTensorData, TensorDict, TensorDictBase
+from tensordict import TensorDict, TensorDictBase
 
 from batchpact.dataproto.carriers.forgetful import Forgetful
-from batchpact.dataproto.entries import ColumnEntry, from_entries, is_column, meta_entry, stack, to_entries, unstack
+from batchpact.dataproto.entries import from_entries, meta_entry, put_entries, take_fields, tensordict_of
 from batchpact.dataproto.handout import HandOut
 from batchpact.dataproto.rows import Rows
-from batchpact.dataproto.tensors import Value, take
 from batchpact.dataproto.withheld import HandedTensorDict
 from batchpact.schemas.stores import Stores
 
@@ -35,7 +34,7 @@ class TensorDictCarrier(Forgetful):
 
     def make(self, like: TensorDictBase, fields: Stores, rows: int | None) -> TensorDict:
         size = torch.Size([like.batch_size[0] if rows is None else rows])
-        return TensorDict(to_entries(fields, size, like.device), batch_size=size, device=like.device)
+        return tensordict_of(fields, size, like.device)
 
     def copy(self, batch: TensorDictBase) -> TensorDict:
         return TensorDict(dict(batch.items()), batch_size=batch.batch_size, device=batch.device)
@@ -43,17 +42,7 @@ class TensorDictCarrier(Forgetful):
     def put(self, batch: TensorDictBase, fields: Stores, drops: Collection[str]) -> None:
         for key in drops:
             batch.pop(key, None)
-        for key, value in to_entries(fields, batch.batch_size, batch.device).items():
-            batch.set(key, cast(Any, value))
+        put_entries(batch, fields)
 
     def take(self, batch: TensorDictBase, rows: Rows) -> TensorDict:
-        size = torch.Size([rows.count])
-        taken: dict[str, object] = {}
-        for key, value in batch.items():
-            if is_column(value):
-                taken[key] = stack(rows.of(unstack(cast(ColumnEntry, value))), batch.device)
-            elif isinstance(value, NonTensorData):
-                taken[key] = meta_entry(value.data, size, batch.device)
-            else:
-                taken[key] = take(cast(Value, value), rows)
-        return TensorDict(taken, batch_size=size, device=batch.device)
+        return tensordict_of(take_fields(from_entries(batch), rows), torch.Size([rows.count]), batch.device)

@@ -53,7 +53,7 @@ class VerlCarrier(Forgetful):
     def take(self, batch: VerlBatch, rows: Rows) -> VerlBatch:
         tensors = None
         if batch.batch is not None:
-            taken = take_all(batch.batch, rows)
+            taken = take_all(items(batch.batch), rows)
             tensors = store(taken, (rows.count, *batch.batch.batch_size[1:]), batch.batch.device)
         columns = {key: rows.of(column) for key, column in batch.non_tensor_batch.items()}
         return _new(batch, tensors, columns, dict(batch.meta_info))

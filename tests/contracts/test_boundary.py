@@ -11,6 +11,7 @@ from torch import Tensor
 
 from batchpact.contracts import contract_of, stage
 from batchpact.dataproto import DataProto, column
+from batchpact.dataproto.row_marks import RowMarks
 from batchpact.schemas import (
     Arg,
     BatchSchema,
@@ -200,11 +201,11 @@ def test_pad_rows_are_refused_where_the_stage_is_not_pad_safe() -> None:
         return None
 
     batch = scored()
-    batch._pads = torch.tensor([False, False, False, True]).numpy()
+    batch._marks = RowMarks(pads=torch.tensor([False, False, False, True]).numpy())
 
     assert refusal(lambda: padded(batch)) == (
         "1 problem where stage 'padded' reads its batch\n\n"
-        "  BP033 padded  batch  1 pad rows of 4; the stage is not pad_safe"
+        "  BP033 padded  batch  1 pad row of 4; the stage is not pad_safe"
     )
 
 
@@ -216,10 +217,10 @@ def test_a_pad_safe_stage_takes_pad_rows() -> None:
 
     @stage(PadSafe)
     def padded(data: DataProto) -> None:
-        seen.append(data._pads)
+        seen.append(data._marks.pads)
 
     batch = scored()
-    batch._pads = torch.tensor([False, False, False, True]).numpy()
+    batch._marks = RowMarks(pads=torch.tensor([False, False, False, True]).numpy())
     padded(batch)
 
     assert seen[0].tolist() == [False, False, False, True], "the stage is told which rows they are"

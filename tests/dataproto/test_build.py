@@ -237,21 +237,3 @@ def test_a_direct_write_is_checked_at_the_next_operation(operation: Any) -> None
         "BP045 store  ids    in batch and in meta_info; one place for one name",
     ):
         operation(data)
-
-
-# --- looking at one ---------------------------------------------------------------------------------------------------
-
-
-def test_a_batch_prints_what_it_holds_and_no_values() -> None:
-    data = small()
-    assert data.batch is not None
-    data.batch["jagged"] = jagged([1], [], [2, 3], [4])
-
-    assert repr(data) == (
-        "DataProto(4 rows\n"
-        "  batch: ids: i64[4, 2], reward: f32[4], jagged: i64[4, jagged]\n"
-        "  non_tensor_batch: uid: 4 objects, score: float32[4]\n"
-        "  meta_info: temperature: float 0.7, stop: list of 4)"
-    )
-    assert repr(DataProto()) == "DataProto(0 rows\n  batch: -\n  non_tensor_batch: -\n  meta_info: -)"
-    assert repr(data[:1]).startswith("DataProto(1 row\n")

@@ -10,6 +10,7 @@ import torch
 from tensordict import TensorDict
 
 from batchpact.dataproto import DataProto, column
+from batchpact.dataproto.row_marks import RowMarks
 from tests.dataproto.support import jagged, jagged_on_2, plain, refuses, small
 
 
@@ -206,9 +207,9 @@ def test_writers_of_all_parts_are_known_and_the_first_counts() -> None:
 
 def test_pad_marks_and_origins_are_joined() -> None:
     one, two = part(torch.ones(2)), part(torch.ones(1))
-    one._pads, one._origin = np.array([True, False]), np.array([5, 6])
+    one._marks = RowMarks(np.array([5, 6]), np.array([True, False]))
 
-    assert DataProto.concat([one, two])._pads.tolist() == [True, False, False]
-    assert DataProto.concat([one, two])._origin is None
-    two._origin = np.array([7])
-    assert DataProto.concat([one, DataProto(), two])._origin.tolist() == [5, 6, 7]
+    assert DataProto.concat([one, two])._marks.pads.tolist() == [True, False, False]
+    assert DataProto.concat([one, two])._marks.origin is None
+    two._marks = RowMarks(np.array([7]))
+    assert DataProto.concat([one, DataProto(), two])._marks.origin.tolist() == [5, 6, 7]

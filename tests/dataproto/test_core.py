@@ -12,6 +12,7 @@ import torch
 from tensordict import TensorDict
 
 from batchpact.dataproto import DataProto, column
+from batchpact.dataproto.row_marks import RowMarks
 from tests.dataproto.support import jagged, jagged_on_2, plain, small
 
 # --- rows -------------------------------------------------------------------------------------------------------------
@@ -43,7 +44,7 @@ def test_batches_are_equal_by_content() -> None:
 
 def test_a_batch_that_remembers_another_way_is_equal() -> None:
     other = small()
-    other._writers, other._origin = {"ids": "rollout"}, np.arange(4)
+    other._writers, other._marks = {"ids": "rollout"}, RowMarks(np.arange(4))
 
     assert other == small()
 
@@ -181,14 +182,14 @@ def test_a_received_batch_can_be_written_on() -> None:
 def test_what_a_batch_remembers_travels() -> None:
     data = small()
     data._writers, data._reads = {"ids": "rollout"}, {"score": ("reward",)}
-    data._origin, data._pads = np.arange(4), np.array([False, False, False, True])
+    data._marks = RowMarks(np.arange(4), np.array([False, False, False, True]))
     data._rewrites = frozenset({"ids"})
 
     received = travelled(data)
 
     assert received.history() == {"ids": "written by 'rollout'", "reward": "last read by 'score'"}
-    assert received._origin.tolist() == [0, 1, 2, 3]
-    assert received._pads.tolist() == [False, False, False, True]
+    assert received._marks.origin.tolist() == [0, 1, 2, 3]
+    assert received._marks.pads.tolist() == [False, False, False, True]
     assert received._rewrites == {"ids"}
 
 

@@ -13,6 +13,7 @@ from tensordict import TensorDict
 
 from batchpact.dataproto import DataProto
 from batchpact.dataproto.handout import HandOut
+from batchpact.dataproto.row_marks import RowMarks
 from batchpact.dataproto.withheld import Withheld
 from batchpact.schemas import UndeclaredReadError, Violation
 from tests.dataproto.support import plain, says, small
@@ -212,9 +213,9 @@ def test_pickling_leaves_the_rest_behind_and_gives_plain_containers() -> None:
 
 def test_pad_marks_are_handed_out() -> None:
     data = small()
-    data._pads = np.array([False, False, False, True])
+    data._marks = RowMarks(pads=np.array([False, False, False, True]))
 
-    assert hand_out(data)._pads is data._pads
+    assert hand_out(data)._marks.pads is data._marks.pads
 
 
 # --- everything is handed out -----------------------------------------------------------------------------------------

@@ -98,7 +98,7 @@ def test_columns_alone_can_be_gone_through() -> None:
         (
             {"mini_batch_size": 4},
             "BP043 split  mini_batch_size  6 rows in mini-batches of 4; mini-batches of equal size; 2 would be left "
-            "over; pad_dataproto_to_divisor fills the last one",
+            "over; pad rows fill the last one",
         ),
         ({"mini_batch_size": 0}, "BP043 split  mini_batch_size  0; a whole number, 1 or more"),
         ({"mini_batch_size": 2, "epochs": 1.5}, "BP043 split  epochs  1.5; a whole number, 0 or more"),

@@ -68,7 +68,7 @@ def test_a_slice_takes_the_rows_of_a_list(tensor: torch.Tensor, cut: slice) -> N
 @law
 @given(nested_tensors(), st.integers(1, 3))
 def test_cat_puts_the_rows_of_all_parts_together(tensor: torch.Tensor, times: int) -> None:
-    joined = nested.cat([tensor] * times)
+    joined = nested.cat([tensor] * times, {})
 
     assert_rows(joined, rows_of(tensor) * times, tensor)
 
@@ -77,7 +77,7 @@ def test_parts_of_other_lengths_are_put_together() -> None:
     one = torch.nested.nested_tensor_from_jagged(torch.arange(3), offsets([1, 2]))
     other = torch.nested.nested_tensor_from_jagged(torch.arange(10, 14), offsets([0, 4]))
 
-    assert [row.tolist() for row in nested.cat([one, other]).unbind()] == [[0], [1, 2], [], [10, 11, 12, 13]]
+    assert [row.tolist() for row in nested.cat([one, other], {}).unbind()] == [[0], [1, 2], [], [10, 11, 12, 13]]
 
 
 def test_a_slice_is_a_view_of_the_values() -> None:
@@ -93,7 +93,7 @@ def test_the_gradient_flows_through_rows_and_parts() -> None:
     tensor = torch.nested.nested_tensor_from_jagged(values, offsets([1, 3]))
 
     taken = nested.cat(
-        [nested.take(tensor, plan_rows("op", [1, 1], 2)), nested.take(tensor, plan_rows("op", slice(1), 2))]
+        [nested.take(tensor, plan_rows("op", [1, 1], 2)), nested.take(tensor, plan_rows("op", slice(1), 2))], {}
     )
     taken.values().sum().backward()
 

@@ -128,7 +128,7 @@ def test_a_result_that_carries_no_marks_loses_its_last_rows() -> None:
 def test_what_is_unpadded_carries_no_marks() -> None:
     padded, pad_size = pad_dataproto_to_divisor(counted(3), 2)
 
-    assert unpad_dataproto(padded, pad_size)._pads is None
+    assert unpad_dataproto(padded, pad_size)._marks.pads is None
     assert unpad_dataproto(padded, 0).pad_mask.tolist() == [False, False, False, True]
 
 
@@ -222,7 +222,7 @@ def test_no_padding_changes_nothing() -> None:
 
     data.padding(0)
 
-    assert (len(data), data._pads) == (0, None)
+    assert (len(data), data._marks.pads) == (0, None)
 
 
 @pytest.mark.parametrize(
@@ -241,7 +241,7 @@ def test_a_padding_that_is_refused_changes_nothing(rows: int, arguments: tuple[A
         data.padding(*arguments)
 
     assert plain(data) == before
-    assert data._pads is None
+    assert data._marks.pads is None
 
 
 def test_a_mask_without_padding_is_all_false() -> None:

@@ -11,6 +11,7 @@ import torch
 from tensordict import TensorDict
 
 from batchpact.dataproto import DataProto, DataProtoItem, column
+from batchpact.dataproto.row_marks import RowMarks
 from tests.dataproto.support import jagged, jagged_on_2, plain, refuses, small
 
 # --- one row ----------------------------------------------------------------------------------------------------------
@@ -229,17 +230,17 @@ def test_slices_share_storage_and_indexes_do_not() -> None:
 
 def test_row_origins_and_pad_marks_travel_with_the_rows() -> None:
     data = small()
-    data._origin, data._pads = np.arange(4), np.array([False, False, True, True])
+    data._marks = RowMarks(np.arange(4), np.array([False, False, True, True]))
 
     taken = data[[3, 0]].repeat(2)
-    assert (taken._origin.tolist(), taken._pads.tolist()) == ([3, 3, 0, 0], [True, True, False, False])
+    assert (taken._marks.origin.tolist(), taken._marks.pads.tolist()) == ([3, 3, 0, 0], [True, True, False, False])
 
     joined = DataProto.concat(data.chunk(3, uneven=True))
-    assert (joined._origin.tolist(), joined._pads.tolist()) == ([0, 1, 2, 3], [False, False, True, True])
+    assert (joined._marks.origin.tolist(), joined._marks.pads.tolist()) == ([0, 1, 2, 3], [False, False, True, True])
 
     data.reorder([1, 2, 3, 0])
-    assert (data._origin.tolist(), data._pads.tolist()) == ([1, 2, 3, 0], [False, True, True, False])
-    assert data.select(["ids"])._origin.tolist() == data.pop(["ids"])._origin.tolist() == [1, 2, 3, 0]
+    assert (data._marks.origin.tolist(), data._marks.pads.tolist()) == ([1, 2, 3, 0], [False, True, True, False])
+    assert data.select(["ids"])._marks.origin.tolist() == data.pop(["ids"])._marks.origin.tolist() == [1, 2, 3, 0]
 
 
 # --- each row its own number of times ---------------------------------------------------------------------------------

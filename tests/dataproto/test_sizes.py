@@ -12,7 +12,7 @@ import torch
 from tensordict import TensorDict
 
 from batchpact.dataproto import column
-from batchpact.dataproto.sizes import column_bytes, deep_bytes, tensor_bytes
+from batchpact.dataproto.sizes import Size, column_bytes, deep_bytes, deep_size, readable, tensor_bytes
 from tests.dataproto.support import jagged
 
 
@@ -127,3 +127,45 @@ def test_an_image_counts_its_pixels() -> None:
     assert 20_000 <= deep_bytes(kind()) < 21_000
     kind.mode = "L"  # type: ignore[attr-defined]
     assert 5_000 <= deep_bytes(kind()) < 6_000
+
+
+# --- as far as one looks ----------------------------------------------------------------------------------------------
+
+
+def test_a_size_is_a_lower_bound_where_there_was_more_to_look_at() -> None:
+    text, other = "x" * 1000, "y" * 2000
+    cells = column([text, other])
+
+    assert deep_size(cells, 3) == Size(deep_bytes(cells))
+    assert deep_size(cells, 2) == Size(2 * 8 + sys.getsizeof(text), whole=False)
+    assert deep_size(cells, 0) == Size(0, whole=False)
+
+
+def test_the_same_object_in_many_cells_is_looked_at_each_time() -> None:
+    """Else a column of a million times the same object would take as long as it likes."""
+    cells = column(["x"] * 10)
+
+    assert not deep_size(cells, 10).whole
+    assert deep_size(cells, 11) == Size(deep_bytes(cells))
+
+
+def test_sizes_are_whole_if_all_of_them_are() -> None:
+    assert Size.total([]) == Size(0)
+    assert Size.total([Size(1), Size(2)]) == Size(3)
+    assert Size.total(iter([Size(1), Size(2, whole=False)])) == Size(3, whole=False)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 B"),
+        (1023, "1023 B"),
+        (1024, "1.0 KB"),
+        (1536 * 1024, "1.5 MB"),
+        (3 * 1024**3, "3.0 GB"),
+        (5000 * 1024**4, "5000.0 TB"),
+    ],
+)
+def test_a_size_reads_in_the_unit_that_fits(size: int, text: str) -> None:
+    assert readable(size) == str(Size(size)) == text
+    assert str(Size(size, whole=False)) == f"at least {text}"

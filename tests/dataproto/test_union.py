@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from batchpact.dataproto import DataProto
+from batchpact.dataproto.row_marks import RowMarks
 from tests.dataproto.support import jagged, plain, refuses, small
 
 
@@ -258,7 +259,7 @@ def test_what_a_stage_does_not_rewrite_is_compared() -> None:
 
 def test_pad_marks_of_the_other_side_are_taken_over() -> None:
     left, right = small(), tensor(y=torch.arange(4))
-    right._pads = np.array([False, False, False, True])
+    right._marks = RowMarks(pads=np.array([False, False, False, True]))
 
-    assert left.union(right)._pads is right._pads
-    assert left.union(tensor(z=torch.arange(4)))._pads is right._pads
+    assert left.union(right)._marks.pads is right._marks.pads
+    assert left.union(tensor(z=torch.arange(4)))._marks.pads is right._marks.pads

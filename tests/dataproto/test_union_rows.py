@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from batchpact.dataproto import DataProto
+from batchpact.dataproto.row_marks import RowMarks
 from tests.dataproto.support import plain, refuses
 
 
@@ -56,7 +57,7 @@ def test_other_rows_are_refused_with_the_factor(left: int, right: int, line: str
 
 def test_rows_of_another_order_are_refused_by_their_origin() -> None:
     left, right = tensor(x=torch.arange(3)), tensor(y=torch.arange(3))
-    left._origin, right._origin = np.array([0, 1, 2]), np.array([0, 2, 1])
+    left._marks, right._marks = RowMarks(np.array([0, 1, 2])), RowMarks(np.array([0, 2, 1]))
 
     with refuses(
         "union",
@@ -71,8 +72,8 @@ def test_rows_of_another_order_are_refused_by_their_origin() -> None:
 
 def test_origins_are_compared_where_both_sides_have_rows_that_know_them() -> None:
     left = tensor(x=torch.arange(3))
-    left._origin = np.array([2, 1, 0])
+    left._marks = RowMarks(np.array([2, 1, 0]))
     unknown, empty = tensor(y=torch.arange(3)), meta(k=1)
-    empty._origin = np.array([0, 1])
+    empty._marks = RowMarks(np.array([0, 1]))
 
     assert len(left.union(unknown).union(empty)) == 3

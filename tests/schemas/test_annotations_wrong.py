@@ -5,11 +5,28 @@ from typing import Annotated, Any
 
 import numpy as np
 import pytest
-from jaxtyping import Float32, Int64, Key
+from jaxtyping import Float32, Int64
+from jaxtyping import Key as PrngKey
 from pydantic import Field
 from torch import Tensor
 
-from batchpact.schemas import Arg, BatchSchema, Binary, Finite, From, Jagged, Meta, Name, NonTensor
+from batchpact.schemas import (
+    Arg,
+    BatchSchema,
+    Binary,
+    Fill,
+    Finite,
+    From,
+    Group,
+    Jagged,
+    Key,
+    Merge,
+    Meta,
+    Name,
+    NonTensor,
+    Pad,
+)
+from batchpact.schemas.markers import MARKERS
 
 from .support import refused
 
@@ -65,7 +82,7 @@ WRONG: dict[str, tuple[Any, str]] = {
         Float32[Tensor, "... response"],
         "axis 0 is the batch axis and needs a name, as in \"batch ... response\"; '...' is none",
     ),
-    "a dtype that torch lacks": (Key[Tensor, "batch"], "torch has no dtype prng_key"),
+    "a dtype that torch lacks": (PrngKey[Tensor, "batch"], "torch has no dtype prng_key"),
     # layout
     "a ragged dim that is not there": (
         Annotated[Int64[Tensor, "batch length"], Jagged("lenght")],
@@ -81,9 +98,27 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a jagged meta value": (Annotated[Meta[list], Jagged("length")], "Jagged(...) belongs on a tensor"),
     # markers and metadata
+    "a class for a policy": (
+        Annotated[NonTensor[str], Group],
+        "Group is a class where an instance belongs: Group(...)",
+    ),
     "a class for an instance": (
         Annotated[Int64[Tensor, "batch"], Binary],
         "Binary is a class where an instance belongs: Binary(...)",
+    ),
+    "a function for an instance": (
+        Annotated[Meta[float], Merge.close],
+        "Merge.close is a function where what it makes belongs: Merge.close(...)",
+    ),
+    "a marker inside the type of a cell": (
+        NonTensor[Annotated[str, Key()]],
+        "Key(...) stands inside the type of the value, where nobody reads it; write Annotated[..., Key(...)] around the "
+        "placement",
+    ),
+    "a marker deep inside a type": (
+        Meta[dict[str, list[Annotated[float, Finite()]]]],
+        "Finite(...) stands inside the type of the value, where nobody reads it; write Annotated[..., Finite(...)] "
+        "around the placement",
     ),
     "rows from the configuration": (
         Annotated[NonTensor[str], From("data.source")],
@@ -115,7 +150,35 @@ def test_a_wrong_annotation_is_refused_with_what_to_write(annotation: Any, text:
             x: annotation
 
 
-@pytest.mark.parametrize("declare", [Finite, Jagged, Name, From], ids=lambda marker: marker.__name__)
+TWICE: dict[type, Any] = {
+    Jagged: Annotated[Int64[Tensor, "batch length"], Jagged("length"), Jagged("length")],
+    Finite: Annotated[Annotated[Float32[Tensor, "batch"], Finite()], Finite()],
+    Binary: Annotated[Int64[Tensor, "batch"], Binary(), Field(ge=0), Binary()],
+    Name: Annotated[Annotated[Meta[int], Name("a")] | Float32[Tensor, "batch"], Name("b")],
+    From: Annotated[Meta[int], From("a"), From("b"), From("c")],
+    Merge: Annotated[Meta[int], Merge("max"), Merge("sum")],
+    Pad: Annotated[Int64[Tensor, "batch"], Pad(0), Pad(1)],
+    Fill: Annotated[Annotated[Int64[Tensor, "batch"], Fill(0)] | None, Fill(0)],
+    Key: Annotated[NonTensor[str], Key()] | Annotated[Int64[Tensor, "batch"], Key()],
+    Group: Annotated[Annotated[NonTensor[str], Group()] | Int64[Tensor, "batch"], Group()],
+}
+
+
+def test_every_marker_is_tried_twice() -> None:
+    assert set(TWICE) == set(MARKERS)
+
+
+@pytest.mark.parametrize(("marker", "annotation"), TWICE.items(), ids=lambda value: getattr(value, "__name__", ""))
+def test_a_marker_that_stands_there_twice_is_refused(marker: type, annotation: Any) -> None:
+    with refused(
+        "test_a_marker_that_stands_there_twice_is_refused.Reads", f"x  {marker.__name__}(...) stands there twice"
+    ):
+
+        class Reads(BatchSchema):
+            x: annotation = None if marker is Fill else ...
+
+
+@pytest.mark.parametrize("declare", MARKERS, ids=lambda marker: marker.__name__)
 def test_every_marker_is_refused_as_a_class(declare: Callable[..., object]) -> None:
     with refused(
         "test_every_marker_is_refused_as_a_class.Reads",

@@ -1,5 +1,6 @@
 """Fields: required or optional, their defaults, and what is wrong with a default."""
 
+import math
 from enum import Enum
 from itertools import count
 from typing import Annotated, Any
@@ -96,6 +97,8 @@ def test_name_gives_the_key_in_the_batch() -> None:
         (0.5, 0.5),
         ("greedy", "greedy"),
         ([1, {"a": None}], [1, {"a": None}]),
+        (math.inf, "inf"),
+        ([{"a": -math.inf}, math.nan], [{"a": "-inf"}, "nan"]),
         (Mode.GREEDY, f"{__name__}.Mode"),
         (object(), "builtins.object"),
     ],
@@ -188,6 +191,18 @@ def test_the_bound_of_a_tensor_is_a_number() -> None:
 
         class Wrong(BatchSchema):
             scores: Annotated[Scores, Ge("0")]
+
+
+@pytest.mark.parametrize("limit", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("annotation", [Scores, NonTensor[float], Meta[float]], ids=str)
+def test_a_bound_is_finite(annotation: Any, limit: float) -> None:
+    with refused(
+        "test_a_bound_is_finite.Wrong",
+        f"x  Gt(gt={limit}) is no limit; Finite() says that a value is finite",
+    ):
+
+        class Wrong(BatchSchema):
+            x: Annotated[annotation, Field(gt=limit, le=1)]
 
 
 def test_a_path_into_the_configuration_is_not_empty() -> None:

@@ -6,10 +6,36 @@ from typing import get_args, get_type_hints
 import numpy as np
 import pytest
 
-from batchpact.schemas import Arg, Binary, Finite, From, Jagged, Meta, Name, NonTensor
+from batchpact.schemas import (
+    Arg,
+    Binary,
+    Fill,
+    Finite,
+    From,
+    Group,
+    Jagged,
+    Key,
+    Merge,
+    Meta,
+    Name,
+    NonTensor,
+    Pad,
+)
 from batchpact.schemas.markers import MARKERS, Placed
 
-EXAMPLES = [Jagged("length"), Finite(), Binary(), Name("__num_turns__"), From("algorithm.gamma")]
+EXAMPLES = [
+    Jagged("length"),
+    Finite(),
+    Binary(),
+    Name("__num_turns__"),
+    From("algorithm.gamma"),
+    Merge("mean"),
+    Merge.close(1e-3),
+    Pad(0, {"prompt": "left"}),
+    Fill(None),
+    Key(),
+    Group(),
+]
 
 
 def test_every_marker_is_known_to_the_guess_for_a_class_where_an_instance_belongs() -> None:

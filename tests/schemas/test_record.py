@@ -1,6 +1,7 @@
 """The record is plain data with one canonical JSON form."""
 
 import json
+import math
 from typing import Annotated, Any, Literal
 
 import pytest
@@ -13,12 +14,20 @@ from batchpact.schemas import (
     BatchSchema,
     Binary,
     FieldSpec,
+    Fill,
+    FillSpec,
     Finite,
     From,
+    Group,
     Jagged,
+    Key,
+    Merge,
+    MergeSpec,
     Meta,
     Name,
     NonTensor,
+    Pad,
+    PadSpec,
     PipelineSpec,
     PlaceSpec,
     Repeat,
@@ -27,7 +36,7 @@ from batchpact.schemas import (
     StageSchema,
     StageSpec,
 )
-from batchpact.schemas.record import Record
+from batchpact.schemas.record import Record, named
 
 
 class Image(BaseModel):
@@ -36,6 +45,10 @@ class Image(BaseModel):
 
 class Config:
     pass
+
+
+def policy_of(key: str) -> Merge:
+    return Merge("mean")
 
 
 class Everything(StageSchema):
@@ -55,6 +68,14 @@ class Everything(StageSchema):
         anything: Meta[Any]
         odd: Arg[object] = Config()
         gamma: Annotated[Arg[float], From("algorithm.gamma")] = 0.99
+        limit: Arg[float] = math.inf
+        uid: Annotated[NonTensor[str], Key(), Pad("")]
+        source: Annotated[NonTensor[str | None], Group(), Fill(None)] | None = None
+        logits: (
+            Annotated[Float32[Tensor, "batch prompt"], Pad(-math.inf, {"prompt": "left"}), Fill(math.nan)] | None
+        ) = None
+        timing: Annotated[Meta[dict[str, float]], Merge.by_key(policy_of)]
+        loss: Annotated[Meta[float], Merge.close(0.5)]
 
     class Writes(BatchSchema):
         values: Float32[Tensor, "batch prompt"] | Meta[float]
@@ -75,6 +96,61 @@ def test_the_canonical_form_has_sorted_keys_and_no_absent_values() -> None:
     assert place.canonical() == (
         '{"dims": "batch", "dtype": "float32", "dtypes": ["float32"], "layout": "dense", "placement": "tensor"}'
     )
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        (MergeSpec(how="mean"), '{"how": "mean"}'),
+        (MergeSpec(how="close", rtol=0.5), '{"how": "close", "rtol": 0.5}'),
+        (MergeSpec(how="by_key", policy_of="m.f"), '{"how": "by_key", "policy_of": "m.f"}'),
+        (PadSpec(value=0), '{"side": "right", "value": 0}'),
+        (PadSpec(value=0.0, side="left"), '{"side": "left", "value": 0.0}'),
+        (
+            PadSpec(value=False, side={"b": "left", "a": "right"}),
+            '{"side": {"a": "right", "b": "left"}, "value": false}',
+        ),
+        (PadSpec(value=None), '{"side": "right"}'),
+        (FillSpec(value="none"), '{"value": "none"}'),
+        (FillSpec(value=None), "{}"),
+    ],
+    ids=repr,
+)
+def test_the_canonical_form_of_a_policy_keeps_its_value_as_it_is(record: Record, text: str) -> None:
+    assert record.canonical() == text
+    back = type(record).model_validate_json(text)
+    assert (back, back.canonical()) == (record, text)
+
+
+def test_policies_stand_in_the_canonical_form_where_a_field_has_any() -> None:
+    fields = {field["key"]: field for field in json.loads(SPEC.reads.canonical())["fields"]}
+    names = ("merge", "pad", "fill", "role")
+
+    assert {key: found for key, field in fields.items() if (found := {n: field[n] for n in names if n in field})} == {
+        "uid": {"role": "key", "pad": {"value": "", "side": "right"}},
+        "source": {"role": "group", "fill": {}},
+        "logits": {"pad": {"value": "-inf", "side": {"prompt": "left"}}, "fill": {"value": "nan"}},
+        "timing": {"merge": {"how": "by_key", "policy_of": f"{__name__}.policy_of"}},
+        "loss": {"merge": {"how": "close", "rtol": 0.5}},
+    }
+
+
+def test_the_canonical_form_is_json_without_the_names_that_python_adds() -> None:
+    def refuse(name: str) -> None:
+        raise AssertionError(name)
+
+    limit = next(
+        field
+        for field in json.loads(SPEC.reads.canonical(), parse_constant=refuse)["fields"]
+        if field["key"] == "limit"
+    )
+    assert limit["default"] == "inf"
+
+
+def test_infinity_and_nan_have_names_wherever_they_stand() -> None:
+    assert named([math.inf, {"a": -math.inf, "b": [math.nan]}]) == ["inf", {"a": "-inf", "b": ["nan"]}]
+    for value in (None, True, 0, 0.5, "inf", [1], {"a": 1}):
+        assert named(value) == value  # type: ignore[arg-type]
 
 
 def test_the_canonical_form_is_sorted_on_every_level() -> None:

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float32, Int64
 from torch import Tensor
 
-from batchpact.schemas import BatchSchema, Binary, NonTensor, rule
+from batchpact.schemas import BatchSchema, Binary, Group, Key, NonTensor, rule
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.text import sentence
 from batchpact.schemas.values import check_values
@@ -60,6 +60,49 @@ def test_many_broken_rows_are_counted() -> None:
     assert said(Masked, response_mask=MASK, rewards=torch.ones(6, 3)) == [
         "BP022 rewards_are_masked it does not hold in rows 0, 1, 3 and 2 more; "
         "declared: rewards are zero outside response_mask"
+    ]
+
+
+def test_a_broken_rule_names_its_rows_by_their_key() -> None:
+    class Keyed(Masked):
+        uid: Annotated[NonTensor[str], Key()]
+
+    rewards, uid = MASK * 0.5, np.array([*"abcdef"], dtype=object)
+    rewards[1, 2] = rewards[4, 1] = 1.0
+
+    assert said(Keyed, {"uid": uid}, response_mask=MASK, rewards=rewards) == [
+        "BP022 rewards_are_masked it does not hold in rows 1 (uid 'b'), 4 (uid 'e'); "
+        "declared: rewards are zero outside response_mask"
+    ]
+    assert said(Keyed, {"uid": uid}, response_mask=MASK, rewards=torch.ones(6, 3)) == [
+        "BP022 rewards_are_masked it does not hold in rows 0 (uid 'a'), 1 (uid 'b'), 3 (uid 'd') and 2 more; "
+        "declared: rewards are zero outside response_mask"
+    ]
+
+
+def test_a_broken_rule_names_its_rows_by_their_group_where_they_have_no_key() -> None:
+    class Grouped(Masked):
+        uid: Annotated[NonTensor[str], Group()] | None = None
+
+    rewards = MASK * 0.5
+    rewards[1, 2] = 1.0
+
+    assert said(Grouped, {"uid": np.array([*"aaabbb"], dtype=object)}, response_mask=MASK, rewards=rewards) == [
+        "BP022 rewards_are_masked it does not hold in row 1 (uid 'a'); declared: rewards are zero outside response_mask"
+    ]
+    assert said(Grouped, response_mask=MASK, rewards=rewards) == [
+        "BP022 rewards_are_masked it does not hold in row 1; declared: rewards are zero outside response_mask"
+    ]
+
+
+def test_rules_wait_until_no_key_repeats() -> None:
+    class Keyed(Masked):
+        uid: Annotated[NonTensor[str], Key()]
+
+    uid = np.array([*"abcdea"], dtype=object)
+
+    assert said(Keyed, {"uid": uid}, response_mask=MASK, rewards=torch.ones(6, 3)) == [
+        "BP023 uid 'a' in rows 0, 5; one row for one key; where rows may be copies of one another, it is a Group()"
     ]
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from batchpact.schemas.text import count, join_names, quoted, render, sentence
+from batchpact.schemas.text import count, join_names, listed, listed_rows, quoted, render, sentence
 from batchpact.schemas.violations import DimSizes, Violation
 
 
@@ -24,6 +24,20 @@ def test_names_are_listed_and_long_lists_are_cut_with_their_count(names: list[st
 def test_names_are_quoted() -> None:
     assert quoted(name for name in ("a", "b", "c")) == "'a', 'b' and 'c'"
     assert quoted(f"n{at}" for at in range(9)) == "'n0', 'n1', 'n2', 'n3', 'n4', 'n5' and 3 more"
+
+
+def test_items_are_listed_by_the_name_that_they_are_given() -> None:
+    assert listed([]) == ""
+    assert listed([0, 4, 7]) == "0, 4, 7"
+    assert listed([0, 4, 7], 2) == "0, 4 and 1 more"
+    assert listed([0, 4, 7], 2, hex) == "0x0, 0x4 and 1 more"
+
+
+def test_rows_are_listed_by_their_number_or_by_name() -> None:
+    assert listed_rows([3]) == "row 3"
+    assert listed_rows([0, 4, 7]) == "rows 0, 4, 7"
+    assert listed_rows([0, 4, 7, 8, 9]) == "rows 0, 4, 7 and 2 more"
+    assert listed_rows([0, 4, 7, 8], "abcdefgh".__getitem__) == "rows a, e, h and 1 more"
 
 
 def test_one_is_singular() -> None:

@@ -8,11 +8,11 @@ from jaxtyping import Bool, Float, Float32, Int64
 from pydantic import Field
 from torch import Tensor
 
-from batchpact.schemas import BatchSchema, Binary, Finite, Jagged, Meta
+from batchpact.schemas import BatchSchema, Binary, Finite, Group, Jagged, Key, Meta, NonTensor
 from batchpact.schemas.text import sentence
 from batchpact.schemas.values import check_values
 
-from .support import floats, stores
+from .support import floats, objects, stores
 
 
 def said(schema: type[BatchSchema], sample: int | None = None, **tensors: Tensor) -> list[str]:
@@ -186,6 +186,52 @@ def test_a_tensor_that_is_ragged_on_axis_2_is_looked_at_row_by_row() -> None:
     x = torch.nested.nested_tensor_from_jagged(values, torch.tensor([0, 1, 3, 5]), jagged_dim=2)
 
     assert said(schema, x=x) == ["BP021 x 2 elements in rows 1, 2; the extreme is -7; declared >= 0"]
+
+
+# --- rows that have names ---------------------------------------------------------------------------------------------
+
+
+def test_rows_are_named_by_their_key() -> None:
+    class Reads(BatchSchema):
+        index: Annotated[Int64[Tensor, "batch"], Key()]
+        x: Annotated[Float32[Tensor, "batch response"], Finite()]
+        length: Annotated[Int64[Tensor, "batch length"], Jagged("length"), Field(ge=0)]
+
+    x = floats(3, 2)
+    x[2, 1] = nan
+    length = torch.nested.nested_tensor_from_jagged(torch.tensor([1, -2, 3, -4]), torch.tensor([0, 2, 2, 4]))
+
+    assert said(Reads, index=torch.tensor([70, 80, 90]), x=x, length=length) == [
+        "BP021 x 1 element in row 2 (index 90); 1 NaN, 0 infinite; declared finite",
+        "BP021 length 2 elements in rows 0 (index 70), 2 (index 90); the extreme is -4; declared >= 0",
+    ]
+
+
+def test_rows_are_named_by_all_fields_of_their_key_or_else_by_their_group() -> None:
+    class Reads(BatchSchema):
+        uid: Annotated[NonTensor[str], Group()]
+        index: Annotated[Int64[Tensor, "batch"], Key()] | None = None
+        turn: Annotated[Int64[Tensor, "batch"], Key()] | None = None
+        x: Annotated[Float32[Tensor, "batch"], Finite()]
+
+    def rows(**keys: Tensor) -> str:
+        batch = stores({"x": torch.tensor([0.5, nan, 0.5]), **keys}, {"uid": objects("a", "a", "b")})
+        (wrong,) = check_values(Reads, batch)
+        return wrong.actual.partition("in ")[2].partition(";")[0]
+
+    index, turn = torch.tensor([7, 7, 8]), torch.tensor([0, 1, 0])
+    assert rows(index=index, turn=turn) == "row 1 (index, turn (7, 1))"
+    assert rows(turn=torch.tensor([0, 1, 2])) == "row 1 (uid 'a')", "half a key names no row"
+
+
+def test_a_tensor_that_is_a_key_is_unique() -> None:
+    class Reads(BatchSchema):
+        index: Annotated[Int64[Tensor, "batch"], Key()]
+
+    assert said(Reads, index=torch.tensor([3, 1, 2])) == []
+    assert said(Reads, index=torch.tensor([3, 1, 3])) == [
+        "BP023 index 3 in rows 0, 2; one row for one key; where rows may be copies of one another, it is a Group()"
+    ]
 
 
 # --- samples ----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 from pydantic import BaseModel, Field
 from typing_extensions import TypedDict
 
-from batchpact.schemas import Arg, BatchSchema, Binary, Finite, Meta, NonTensor
+from batchpact.schemas import Arg, BatchSchema, Binary, Finite, Key, Meta, NonTensor
 from batchpact.schemas.text import sentence
 from batchpact.schemas.values import check_values
 
@@ -159,6 +159,66 @@ def test_a_numeric_column_is_held_to_bounds_like_a_tensor() -> None:
     assert said(annotation, np.array([0.5, 2.5, 1.5], dtype=np.float32)) == (
         "BP021 2 elements in rows 1, 2; the extreme is 2.5; declared <= 1"
     )
+
+
+# --- keys -------------------------------------------------------------------------------------------------------------
+
+
+class Keyed(BatchSchema):
+    uid: Annotated[NonTensor[str], Key()]
+    score: Annotated[NonTensor[float], Field(ge=0)]
+
+
+def found(uid: object, score: object, **options: Any) -> list[str]:
+    wrong = check_values(Keyed, stores(columns={"uid": uid, "score": score}), **options)
+    return [f"{violation.code} {violation.field} {sentence(violation)}" for violation in wrong]
+
+
+def test_cells_are_named_by_the_key_of_their_row() -> None:
+    uid = objects("a", "b", "c", "d", "e")
+
+    assert found(uid, objects(0.5, -1.0, 1.0, None, 2.0)) == [
+        "BP021 score rows 1 (uid 'b'), 3 (uid 'd'): float, Input should be greater than or equal to 0; "
+        "declared float per row >= 0"
+    ]
+    assert found(uid, np.array([0.5, -1.0, 1.0, -2.0, 2.0])) == [
+        "BP021 score 2 elements in rows 1 (uid 'b'), 3 (uid 'd'); the extreme is -2; declared >= 0"
+    ]
+
+
+def test_a_key_of_the_wrong_type_names_itself() -> None:
+    assert found(objects("a", 3), objects(0.5, 0.5)) == [
+        "BP006 uid row 1 (uid 3): int, Input should be a valid string, declared str per row"
+    ]
+
+
+def test_a_repeated_key_is_said_after_the_fields() -> None:
+    repeated = (
+        "BP023 uid 'a' in rows 0, 2; one row for one key; where rows may be copies of one another, it is a Group()"
+    )
+
+    assert found(objects("a", "b", "a"), objects(0.5, 0.5, 0.5)) == [repeated]
+    assert found(objects("a", "b", "a"), objects(0.5, 0.5, -0.5)) == [
+        "BP021 score row 2 (uid 'a'): float, Input should be greater than or equal to 0; declared float per row >= 0",
+        repeated,
+    ]
+
+
+def test_a_repeated_key_is_found_in_rows_of_which_a_sample_sees_none() -> None:
+    uid, score = objects("a", "b", "c", "b", "d"), objects(0.5, -1.0, 0.5, -1.0, 0.5)
+
+    assert found(uid, score, sample=3) == [
+        "BP023 uid 'b' in rows 1, 3; one row for one key; where rows may be copies of one another, it is a Group()"
+    ]
+
+
+def test_pad_rows_may_have_the_key_of_another_row_and_are_held_to_rules() -> None:
+    pads = np.array([False, False, True])
+
+    assert found(objects("a", "b", "a"), objects(0.5, 0.5, 0.5), pads=pads) == []
+    assert found(objects("a", "b", "a"), objects(0.5, 0.5, -0.5), pads=pads) == [
+        "BP021 score row 2 (uid 'a'): float, Input should be greater than or equal to 0; declared float per row >= 0"
+    ]
 
 
 # --- meta and arguments -----------------------------------------------------------------------------------------------

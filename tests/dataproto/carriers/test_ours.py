@@ -8,6 +8,7 @@ import torch
 from batchpact.dataproto import DataProto
 from batchpact.dataproto.carriers import OURS, carrier_of
 from batchpact.dataproto.handout import HandOut
+from batchpact.dataproto.row_marks import RowMarks
 from batchpact.schemas.stores import Stores
 from tests.dataproto.carriers.kinds import KINDS, ours
 
@@ -51,7 +52,7 @@ def test_rows_have_origins_from_the_start_of_a_stage_on() -> None:
 
 def test_pad_rows_are_known() -> None:
     data = ours()
-    data._pads = np.array([False, True, True])
+    data._marks = RowMarks(pads=np.array([False, True, True]))
 
     assert OURS.pads(data[1:]).tolist() == [True, True]  # type: ignore[union-attr]
 

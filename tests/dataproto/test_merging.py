@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from batchpact.dataproto import DataProto
-from batchpact.dataproto.meta import collect
+from batchpact.dataproto.merging import collect
 from tests.dataproto.support import refuses
 
 
