@@ -11,21 +11,18 @@ from typing import Any
 from batchpact.contracts import effects
 from batchpact.contracts.arguments import Arguments, Filled
 from batchpact.contracts.origins import FromRows, check_origin, fits, taken_marks
-from batchpact.contracts.outcome import outcome
+from batchpact.contracts.outcome import fields_of, outcome
 from batchpact.contracts.passage import Passage
-from batchpact.contracts.reporting import OBSERVERS, Event, deliver, settle
+from batchpact.contracts.reporting import OBSERVERS, deliver, settle
 from batchpact.contracts.settings import Level, Projection, Settings, current
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.dataproto.handout import HandOut
 from batchpact.dataproto.row_marks import Mask
 from batchpact.dataproto.rows import Index
-from batchpact.dataproto.sizes import tensor_bytes
 from batchpact.dataproto.withheld import Withheld
 from batchpact.schemas.axes import Size
 from batchpact.schemas.batch import BatchSchema
-from batchpact.schemas.describe import describe
 from batchpact.schemas.diagnose import Context, diagnose
-from batchpact.schemas.errors import ContractError
 from batchpact.schemas.instances import copy_instance, instance_stores, make_instance
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import SchemaSpec, StageSpec
@@ -184,13 +181,13 @@ class Boundary:
             if changed:
                 self._settle(passage, self._subject, "writes", changed, [])
             if OBSERVERS.get():
-                self._deliver(passage, Stores.empty(), 0.0)
+                deliver(passage.event(self.name, self._read_keys, Stores.empty(), 0.0))
             return None
         started = perf_counter()
         origin: Index | None = None
         if isinstance(result, FromRows):
             result, origin = result.result, result.origin
-        fields, known = self._fields(result)
+        fields, known = fields_of(result, self.writes, self._subject, Where(stage=self.name, boundary="writes"))
         origin = known if origin is None else origin
         source, given = passage.source, self._given(passage)
         found = self._effects.written(
@@ -204,29 +201,8 @@ class Boundary:
             self._check_writes(passage, found, origin, rows_of(fields))
         output = outcome(self.spec, self.rewrites, passage, result, found.fields, origin)
         if OBSERVERS.get():
-            self._deliver(passage, found.fields, perf_counter() - started)
+            deliver(passage.event(self.name, self._read_keys, found.fields, perf_counter() - started))
         return output
-
-    def _fields(self, result: Any) -> tuple[Stores, Index | None]:
-        """The fields of a result and, where its container knows it, the origin of its rows.
-
-        Raises:
-            ContractError: if the result is no batch.
-        """
-        if isinstance(result, self.writes):
-            return instance_stores(result), None
-        carrier = carrier_of(result)
-        if carrier is not None:
-            return carrier.stores(result), carrier.origin(result)
-        hint = ""
-        if isinstance(result, BatchSchema):
-            hint = f"return {self.writes.__qualname__}(...)"
-        actual = f"returned {describe(result)}"
-        expected = "a stage returns its Writes, a batch, None, or a tuple that starts with one"
-        where = Where(stage=self.name, boundary="writes")
-        violation = Violation(code="BP035", field="result", actual=actual, expected=expected, hint=hint, where=where)
-        # Not a matter of severity: there is nothing to carry on with.
-        raise ContractError(self._subject, [violation])
 
     @property
     def _subject(self) -> str:
@@ -305,25 +281,6 @@ class Boundary:
             return
         lenient = Settings(action="warn", severity=passage.settings.severity)
         passage.found += settle(self.name, f"in stage '{self.name}'", [violation], [], lenient)
-
-    def _deliver(self, passage: Passage, fields: Stores, leaving: float) -> None:
-        source = passage.source
-        step = source.meta.get("global_steps")
-        deliver(
-            Event(
-                stage=self.name,
-                step=step if isinstance(step, int) else None,
-                seconds=perf_counter() - passage.started,
-                seconds_checking=passage.checked + leaving,
-                fields_read=sum(key in self._read_keys for key in source.names()),
-                fields_written=len(fields.names()),
-                bytes_read=tensor_bytes(
-                    {key: value for key, value in source.tensors.items() if key in self._read_keys}
-                ),
-                bytes_written=tensor_bytes(fields.tensors),
-                violations=tuple(passage.found),
-            )
-        )
 
 
 def _keys(schema: SchemaSpec, *placements: PlacementName) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""What the caller of a stage gets, once everything was checked."""
+"""What a stage returned, and what its caller gets once everything was checked."""
 
 from __future__ import annotations
 
@@ -6,12 +6,35 @@ from collections.abc import Mapping
 from typing import Any
 
 from batchpact.contracts.passage import Passage
-from batchpact.dataproto.carriers import OURS, Carrier
+from batchpact.dataproto.carriers import OURS, Carrier, carrier_of
 from batchpact.dataproto.rows import Index, Rows
+from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.describe import describe
+from batchpact.schemas.errors import ContractError
+from batchpact.schemas.instances import instance_stores
 from batchpact.schemas.record import StageSpec
 from batchpact.schemas.stores import Stores, rows_of
+from batchpact.schemas.violations import Violation, Where
 
 _NONE: frozenset[str] = frozenset()
+
+
+def fields_of(result: Any, writes: type[BatchSchema], subject: str, where: Where) -> tuple[Stores, Index | None]:
+    """The fields of a result and, where its container knows it, the origin of its rows.
+
+    Raises:
+        ContractError: if the result is no batch, whatever the severity: there is nothing to carry on with.
+    """
+    if isinstance(result, writes):
+        return instance_stores(result), None
+    carrier = carrier_of(result)
+    if carrier is not None:
+        return carrier.stores(result), carrier.origin(result)
+    hint = f"return {writes.__qualname__}(...)" if isinstance(result, BatchSchema) else ""
+    actual = f"returned {describe(result)}"
+    expected = "a stage returns its Writes, a batch, None, or a tuple that starts with one"
+    violation = Violation(code="BP035", field="result", actual=actual, expected=expected, hint=hint, where=where)
+    raise ContractError(subject, [violation])
 
 
 def outcome(
@@ -66,7 +89,9 @@ def _moved(source: Stores, fields: Stores) -> list[str]:
 
 def _is_what_was_written(result: Any, batch: Any, fields: Stores) -> bool:
     """Whether a result can be given to the caller as it is: a batch of its own that holds what was written only."""
-    if type(result) is not type(batch) or result._handed is not None or result._marks.origin is not None:
+    if type(result) is not type(batch) or result._handed is not None:
+        return False
+    if result._marks.origin is not None or result._marks.absent:  # what a stage writes is there in every row
         return False
     held = 0 if result.batch is None else len(result.batch.keys())
     return held + len(result.non_tensor_batch) + len(result.meta_info) == sum(len(store) for store in fields[:3])

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any
 
 from batchpact.contracts.arguments import Filled
 from batchpact.contracts.effects import Version
+from batchpact.contracts.reporting import Event
 from batchpact.contracts.settings import Level, Settings
 from batchpact.dataproto.carriers import Carrier
 from batchpact.dataproto.rows import Index
+from batchpact.dataproto.sizes import tensor_bytes
 from batchpact.schemas.axes import Size
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
@@ -50,3 +53,19 @@ class Passage:
     versions: list[Version] = field(default_factory=list)
     found: list[Violation] = field(default_factory=list)
     checked: float = 0.0
+
+    def event(self, stage: str, read_keys: frozenset[str], fields: Stores, leaving: float) -> Event:
+        """What is told of the call, once it has written these fields; the way out took `leaving` seconds."""
+        step = self.source.meta.get("global_steps")
+        read = {key: value for key, value in self.source.tensors.items() if key in read_keys}
+        return Event(
+            stage=stage,
+            step=step if isinstance(step, int) else None,
+            seconds=perf_counter() - self.started,
+            seconds_checking=self.checked + leaving,
+            fields_read=sum(key in read_keys for key in self.source.names()),
+            fields_written=len(fields.names()),
+            bytes_read=tensor_bytes(read),
+            bytes_written=tensor_bytes(fields.tensors),
+            violations=tuple(self.found),
+        )

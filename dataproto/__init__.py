@@ -5,7 +5,8 @@ Start at `container.py` (`DataProto`) and `core.py`, which it is built on. Rows 
 `meta.py` join batches, `equality.py` says what is equal. `handout.py` and `withheld.py` make what a stage is handed.
 `carriers/` lets contracts work on other containers: `TensorDict`, and verl's own `DataProto`; `entries.py` and
 `conversion.py` turn batches into these and back. Beside the methods there are verl's functions: `padding.py`,
-`folding.py`, `collate.py` and `dict_unions.py`.
+`folding.py`, `collate.py` and `dict_unions.py`. `facts.py` says what there is to show of a batch, and `display.py`
+prints it.
 """
 
 from batchpact.dataproto.auto_padding import DataProtoConfig
@@ -15,6 +16,7 @@ from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.dict_unions import union_numpy_dict, union_tensor_dict
 from batchpact.dataproto.equality import difference, equal
 from batchpact.dataproto.folding import fold_batch_dim, unfold_batch_dim
+from batchpact.dataproto.gathering import all_gather_data_proto
 from batchpact.dataproto.padding import pad_dataproto_to_divisor, unpad_dataproto
 from batchpact.dataproto.row_operations import DataProtoItem
 from batchpact.dataproto.serialization import (
@@ -28,6 +30,7 @@ __all__ = [
     "DataProto",
     "DataProtoConfig",
     "DataProtoItem",
+    "all_gather_data_proto",
     "collate_fn",
     "column",
     "deserialize_single_tensor",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from batchpact.dataproto.merging import DEFAULTS
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.row_marks import Mask
 from batchpact.schemas.axes import Size
@@ -61,12 +62,19 @@ class Bound(NamedTuple):
     @property
     def counted(self) -> list[str]:
         """The meta keys in whose merged value each part counts."""
-        return [key for key, merge in self.merges.items() if merge.how in ("sum", "mean", "collect", "by_key")]
+        merges = {**DEFAULTS, **self.merges}
+        return [key for key, merge in merges.items() if merge.how not in ("equal", "close", "first", "max")]
 
     @property
     def keys(self) -> list[FieldSpec]:
         """The fields that say which row is which."""
         return key_fields(self.schema.__batchpact__.spec)
+
+    def sizes(self, stores: Stores) -> dict[str, Size]:
+        """The size of each dim, as most fields have it, also of a batch that does not keep to the schema."""
+        plan = self.schema.__batchpact__.plan
+        found = plan.sizes(stores, self.dims)
+        return diagnose(plan, stores, Context(given=self.dims)).sizes if found is None else found
 
     def for_fields(self, stores: Stores) -> Bound | None:
         """The same for a batch that fields were taken from: none where it no longer has what the schema requires."""

@@ -34,9 +34,11 @@ def unfold_columns(data: B, n_split: int, split_keys: Sequence[str]) -> B:
     if chosen.tensors:
         others = data._tensor_store(_without(stores.tensors, chosen.tensors), (len(data),))
     rest = data._derive(others, _without(stores.columns, chosen.columns), dict(data.meta_info))
-    rest._marks, rest._bound = data._marks, None
-    unfolded = rest._take(repeat_rows(len(data), int(n_split), interleave=True))
+    rest._bound = None
+    rows = repeat_rows(len(data), int(n_split), interleave=True)
+    unfolded = rest._take(rows)
     unfolded._put(cut, ())
+    unfolded._marks = data._marks.take(rows)
     return unfolded
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from batchpact.dataproto.binding import Bound
 from batchpact.dataproto.build import columns_of
-from batchpact.dataproto.carried import Carried
+from batchpact.dataproto.carried import Carried, in_common
 from batchpact.dataproto.filling import fill_absent
 from batchpact.dataproto.lengthening import lengthen
 from batchpact.dataproto.merging import DEFAULTS, merge_meta
@@ -18,7 +18,6 @@ from batchpact.dataproto.parts import alike, compare_columns, compare_fields, co
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.row_marks import Mask, join_marks
 from batchpact.dataproto.tensors import Value, cat
-from batchpact.schemas.axes import Size
 from batchpact.schemas.policies import Merge
 from batchpact.schemas.stores import Column, Stores
 from batchpact.schemas.violations import Violation
@@ -26,60 +25,64 @@ from batchpact.schemas.violations import Violation
 if TYPE_CHECKING:
     from batchpact.dataproto.container import DataProto
 
+_LENGTHS = "concat(parts, pad=True) makes rows equally long"
+_NOTHING: Mapping[str, Carried] = {}
 
-def concat_batches(parts: Sequence[DataProto], *, pad: bool) -> DataProto:
-    """`DataProto.concat`."""
+
+def concat_batches(
+    parts: Sequence[DataProto], *, pad: bool = False, operation: str = "concat", noun: str = "part"
+) -> DataProto:
+    """`DataProto.concat`, or an operation that ends in one and has a word of its own for the parts."""
     if not parts:
-        raise refuse("concat", "BP042", "parts", "no parts", "at least one")
+        raise refuse(operation, "BP042", "parts", "no parts", "at least one")
     held = [part.consistent_stores() for part in parts]
     bound = next((part._bound for part in parts if part._bound is not None), None)
     absent: Sequence[Mapping[str, Mask]] = [{} for _ in parts]
-    policies, carried, padded = DEFAULTS, [part._carried for part in parts], set[str]()
+    policies, padded = DEFAULTS, set[str]()
     if bound is not None:
-        held, absent = _by_policies(bound, parts, held, pad=pad)
+        held, absent = _by_policies(operation, bound, parts, held, pad=pad)
         policies = {**DEFAULTS, **bound.merges}
-        padded = {key for key, declared in bound.policies.items() if declared.pad is not None}
+        padded = {key for key, declared in bound.policies.items() if declared.pad is not None and not pad}
     elif pad:
         hint = "bind a schema to the parts, with a Pad(value, side) on each field whose rows may be longer"
         expected = "a schema that says how to fill up"
-        raise refuse("concat", "BP042", "pad", "no part is bound to a schema", expected, hint)
-    stores, violations = concat_stores(held, [part.history for part in parts], policies, carried, padded)
+        raise refuse(operation, "BP042", "pad", "no part is bound to a schema", expected, hint)
+    carried = in_common([part.meta for part in held], [part._carried for part in parts])
+    stores, violations = concat_stores(held, [part.history for part in parts], policies, carried, padded, noun)
     if violations:
-        raise refuse_all("concat", violations)
+        raise refuse_all(operation, violations)
     made = joined(parts, stores, absent)
+    made._carried = carried
     if made._bound is not None:
         made._bound.check(made.stores(), made.history(), pads=made._marks.pads)
     return made
 
 
 def _by_policies(
-    bound: Bound, parts: Sequence[DataProto], held: list[Stores], *, pad: bool
+    operation: str, bound: Bound, parts: Sequence[DataProto], held: list[Stores], *, pad: bool
 ) -> tuple[list[Stores], list[dict[str, Mask]]]:
     """The parts with absent fields filled and, with `pad`, rows of one length."""
-    plan = bound.schema.__batchpact__.plan
-    sizes: list[Mapping[str, Size]] = []
-    for at, (part, stores) in enumerate(zip(parts, held, strict=True)):
-        if not stores.tensors and not stores.columns:
-            sizes.append({})
-        elif pad:
-            sizes.append(bound.check(stores, part.history(), pads=part._marks.pads, part=at))
-        else:
-            sizes.append(plan.sizes(stores, bound.dims) or {})
-    filled, absent = fill_absent(bound.schema, held, [len(part) for part in parts], sizes)
-    if not pad:
-        return filled, absent
-    lengthened, violations = lengthen(bound.schema, filled, sizes)
+    made, absent, violations = fill_absent(bound.schema, held, [len(part) for part in parts], bound.sizes)
+    if pad and not violations:
+        sizes = [
+            bound.check(stores, part.history(), pads=part._marks.pads, part=at)
+            if stores.tensors or stores.columns
+            else {}
+            for at, (part, stores) in enumerate(zip(parts, made, strict=True))
+        ]
+        made, violations = lengthen(bound.schema, made, sizes)
     if violations:
-        raise refuse_all("concat", violations)
-    return lengthened, absent
+        raise refuse_all(operation, violations)
+    return made, absent
 
 
 def concat_stores(
     parts: Sequence[Stores],
     histories: Sequence[Callable[[], Mapping[str, str]]],
     policies: Mapping[str, Merge] = DEFAULTS,
-    carried: Sequence[Carried | None] = (),
+    carried: Mapping[str, Carried] = _NOTHING,
     padded: Collection[str] = (),
+    noun: str = "part",
 ) -> tuple[Stores, list[Violation]]:
     """The stores of a concat. A part without any field and any row adds nothing and is left out of the comparison.
 
@@ -87,12 +90,13 @@ def concat_stores(
         parts: what is put one below the other.
         histories: for each part, tells what is known of its fields.
         policies: how meta values become one.
-        carried: what each part still has from the batch it was cut from.
+        carried: what all parts that have the key still have from the batch that they were cut from.
         padded: the fields that could be made equally long on request.
+        noun: the word for a part.
     """
     filled = [(at, part) for at, part in enumerate(parts) if part.tensors or part.columns]
-    violations = [] if same_fields(filled) else compare_fields(filled, histories)
-    meta, wrong_meta = merge_meta([part.meta for part in parts], policies, carried)
+    violations = [] if same_fields(filled) else compare_fields(filled, histories, noun)
+    meta, wrong_meta = merge_meta([part.meta for part in parts], policies, carried, noun)
     violations += wrong_meta
     if violations or not filled:
         return Stores({}, {}, meta), violations
@@ -103,12 +107,12 @@ def concat_stores(
     for key in first.tensors:
         values = [cast(Value, part.tensors[key]) for _, part in filled]
         if not alike(values):
-            violations += compare_tensors(key, filled, key in padded)
+            violations += compare_tensors(key, filled, _LENGTHS if key in padded else "", noun)
         if not violations:
             tensors[key] = cat(values, offsets)
     for key in first.columns:
         cells = [cast(Column, part.columns[key]) for _, part in filled]
-        violations += compare_columns(key, filled)
+        violations += compare_columns(key, filled, noun)
         if not violations:
             columns[key] = np.concatenate(cells)
     return Stores(tensors, columns, meta), violations

@@ -114,8 +114,8 @@ class DataProto(PaddingOperations, FieldOperations, Conversions, Information):
         """Join the fields of another batch of the same rows to this one, in place.
 
         A name on both sides has one place, dtype, shape and equal values (NaN equals NaN); meta with a declared `Merge`
-        is merged. What a stage is declared to rewrite replaces what stood here. Where a bound schema declares a `Key()`,
-        both sides must have the same rows in the same order by it.
+        is merged. What a stage is declared to rewrite replaces what stood here. By a declared `Key()` both sides must
+        have the same rows in the same order.
 
         Args:
             other: the batch to join; it stays as it is, and shares its tensors with this one.

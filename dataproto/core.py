@@ -12,7 +12,7 @@ from typing_extensions import Self
 
 from batchpact.dataproto import build
 from batchpact.dataproto.binding import Bound
-from batchpact.dataproto.carried import Carried, carry
+from batchpact.dataproto.carried import Carried, carry, snapshot
 from batchpact.dataproto.equality import difference
 from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
 from batchpact.dataproto.refusal import refuse
@@ -38,7 +38,7 @@ class Batch:
     _reads: Mapping[str, Collection[str]] = _NOTHING
     _rewrites: frozenset[str] = frozenset()
     _bound: Bound | None = None
-    _carried: Carried | None = None
+    _carried: Mapping[str, Carried] = _NOTHING
     _handed: tuple[Batch, HandOut] | None = None
 
     def __init__(
@@ -154,7 +154,7 @@ class Batch:
         """Plain parts: pickling never changes the batch, and what a stage was not handed stays behind."""
         carried = {key: value for key, value in self.__dict__.items() if key.startswith("_") and key != "_handed"}
         batch = None if self.batch is None else (items(self.batch), tuple(self.batch.batch_size), self.batch.device)
-        carried["_writers"], carried["_reads"] = dict(self._writers), dict(self._reads)
+        carried |= {name: dict(getattr(self, name)) for name in ("_writers", "_reads", "_carried")}  # no proxies
         return carried | {
             "batch": batch,
             "non_tensor_batch": dict(self.non_tensor_batch),
@@ -164,6 +164,7 @@ class Batch:
     def __setstate__(self, state: dict[str, Any]) -> None:
         batch = state.pop("batch")
         self.__dict__.update(state)
+        self._carried = snapshot(self._carried)
         self.batch = None if batch is None else store(*batch)
 
     # --- handing out ---------------------------------------------------------------------------------------------
@@ -172,8 +173,8 @@ class Batch:
         """The batch that a stage is handed: its stores are made when somebody first looks at them."""
         made = object.__new__(type(self))
         made._handed = (self, terms)
-        if self._marks.pads is not None:
-            made._marks = RowMarks(pads=self._marks.pads)
+        if self._marks is not UNMARKED:
+            made._marks = self._marks._replace(origin=None)
         return made
 
     def __getattr__(self, name: str) -> Any:

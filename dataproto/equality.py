@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping
+from numbers import Real
 
 import numpy as np
 import torch
@@ -16,13 +18,13 @@ from batchpact.schemas.describe import describe
 from batchpact.schemas.text import count
 
 
-def difference(left: object, right: object, path: str = "") -> str | None:
+def difference(left: object, right: object, path: str = "", *, rtol: float = 0.0) -> str | None:
     """The first difference between two values, in words with its path; None where they are equal.
 
     Containers are compared by kind and content, arrays and tensors inside them too. An object that says nothing about
-    its own equality is equal to itself only.
+    its own equality is equal to itself only. Numbers may deviate by `rtol`, relative to the larger of the two.
     """
-    return _Comparison().difference(left, right, path)
+    return _Comparison(rtol).difference(left, right, path)
 
 
 def equal(left: object, right: object) -> bool:
@@ -31,14 +33,15 @@ def equal(left: object, right: object) -> bool:
 
 
 class _Comparison:
-    def __init__(self) -> None:
+    def __init__(self, rtol: float) -> None:
+        self._rtol = rtol
         self._open: set[tuple[int, int]] = set()
 
     def difference(self, left: object, right: object, path: str) -> str | None:
         if left is right:
             return None
         if isinstance(left, Tensor) and isinstance(right, Tensor):
-            return _at(path, tensor_difference(left, right))
+            return _at(path, tensor_difference(left, right, self._rtol))
         if type(left) is not type(right) and not _numbers(left, right):
             return _at(path, f"{describe(left)} against {describe(right)}")
         if _is_nan(left) and _is_nan(right):
@@ -72,7 +75,7 @@ class _Comparison:
                 a, b = ({name: getattr(side, name, None) for name in names} for side in (left, right))
                 return self._same_kind(a, b, path)
         try:
-            same = bool(left == right)
+            same = bool(left == right) or (self._rtol > 0 and _close(left, right, self._rtol))
         except Exception as error:  # a user's own __eq__ may do anything; it must not end a union
             return _at(path, f"{describe(left)} cannot be compared: {error}")
         return None if same else _at(path, f"{_short(left)} against {_short(right)}")
@@ -85,13 +88,17 @@ class _Comparison:
             return next((d for at, (a, b) in pairs if (d := self.difference(a, b, f"{path}[{at}]"))), None)
         if left.dtype.kind in "biufc" and left.dtype.type not in (np.longdouble, np.clongdouble):
             native = left.dtype.newbyteorder("=")
-            return _at(path, tensor_difference(*(torch.from_numpy(np.array(side, native)) for side in (left, right))))
+            one, two = (torch.from_numpy(np.array(side, native)) for side in (left, right))
+            return _at(path, tensor_difference(one, two, self._rtol))
         unequal = np.flatnonzero(((left != right) & ((left == left) | (right == right))).reshape(-1))
         return None if not len(unequal) else _at(path, f"element {unequal[0]} differs")
 
 
-def tensor_difference(left: Tensor, right: Tensor) -> str | None:
-    """How two tensors differ: by dtype, shape or layout, or the first row and the largest deviation of their values."""
+def tensor_difference(left: Tensor, right: Tensor, rtol: float = 0.0) -> str | None:
+    """How two tensors differ: by dtype, shape or layout, or the first row and the largest deviation of their values.
+
+    Elements that deviate by no more than `rtol`, relative to the larger of the two, do not count.
+    """
     if same_memory(left, right):
         return None
     kinds = ((side.dtype, side.layout, side.is_nested, side.dim()) for side in (left, right))
@@ -105,19 +112,19 @@ def tensor_difference(left: Tensor, right: Tensor) -> str | None:
             return "other row lengths"
         if mine.shape != theirs.shape:
             return f"{describe(left)} against {describe(right)}"
-        return _deviation(mine.movedim(axis, 0), theirs.movedim(axis, 0), offsets)
+        return _deviation(mine.movedim(axis, 0), theirs.movedim(axis, 0), rtol, offsets)
     if left.is_nested:
         rows, other_rows = left.unbind(0), right.unbind(0)
         if len(rows) != len(other_rows):
             return f"{count(len(rows), 'row')} against {count(len(other_rows), 'row')}"
         pairs = enumerate(zip(rows, other_rows, strict=True))
-        return next((f"row {at}: {d}" for at, (a, b) in pairs if (d := tensor_difference(a, b))), None)
+        return next((f"row {at}: {d}" for at, (a, b) in pairs if (d := tensor_difference(a, b, rtol))), None)
     if left.shape != right.shape:
         return f"{describe(left)} against {describe(right)}"
-    return _deviation(left, right)
+    return _deviation(left, right, rtol)
 
 
-def _deviation(left: Tensor, right: Tensor, offsets: Tensor | None = None) -> str | None:
+def _deviation(left: Tensor, right: Tensor, rtol: float, offsets: Tensor | None = None) -> str | None:
     """How the values of two tensors of one shape differ; `offsets` say where the rows start if they are ragged."""
     left, right = left.detach(), right.detach().to(left.device)
     if left.is_floating_point() and left.element_size() == 1:
@@ -127,6 +134,9 @@ def _deviation(left: Tensor, right: Tensor, offsets: Tensor | None = None) -> st
     unequal = left != right
     if left.is_floating_point() or left.is_complex():
         unequal &= ~(torch.isnan(left) & torch.isnan(right))
+    counted = left.dtype is not torch.bool and not left.is_complex()
+    if counted and rtol:
+        unequal &= ~_near(left.double(), right.double(), rtol)
     if not bool(unequal.any()):
         return None
     row = int(unequal.reshape(left.shape[0], -1).any(1).nonzero()[0]) if left.dim() else 0
@@ -134,11 +144,21 @@ def _deviation(left: Tensor, right: Tensor, offsets: Tensor | None = None) -> st
         row = int(torch.searchsorted(offsets, row, right=True)) - 1
     number = int(unequal.sum())
     text = "1 element differs" if number == 1 else f"{number} elements differ"
-    if left.dtype is torch.bool or left.is_complex():
+    if not counted:
         return f"{text}, first in row {row}"
     gap = (left.double() - right.double()).abs()[unequal]
     largest = "NaN on one side" if bool(torch.isnan(gap).any()) else f"by up to {gap.max().item():.3g}"
     return f"{text} {largest}, first in row {row}"
+
+
+def _near(left: Tensor, right: Tensor, rtol: float) -> Tensor:
+    gap = (left - right).abs()
+    return gap.isfinite() & (gap <= rtol * torch.maximum(left.abs(), right.abs()))  # infinity is near to nothing
+
+
+def _close(left: object, right: object, rtol: float) -> bool:
+    numbers = isinstance(left, Real) and isinstance(right, Real)
+    return numbers and not isinstance(left, bool) and math.isclose(left, right, rel_tol=rtol)  # type: ignore[arg-type]
 
 
 def _numbers(left: object, right: object) -> bool:

@@ -57,8 +57,8 @@ class FieldFacts:
 
     @cached_property
     def content(self) -> str:
-        """How a value in meta begins, where its kind does not say it; nothing of tensors and columns."""
-        text = _tried(preview, self.value, "") if self.placement == "meta" else ""
+        """How it begins, if it is one of Python's own values and its kind does not say that."""
+        text = _tried(preview, self.value, "")
         return "" if self.kind.endswith(text) else text
 
     @property

@@ -86,16 +86,17 @@ class FieldOperations(Batch):
         check_new_names(old, new, stores)
         if self.batch is not None:
             self.batch.update({name: self.batch.pop(key) for key, name in zip(old, new, strict=True)})
-        writers = dict(self._writers)
-        writers.update({name: writers.pop(key) for key, name in zip(old, new, strict=True) if key in writers})
-        self._writers = writers
+        names = dict(zip(old, new, strict=True))
+        self._writers = {names.get(key, key): stage for key, stage in self._writers.items()}
+        self._marks = self._marks.renamed(names)
         return self
 
     def presence(self, key: str) -> Mask:
         """Which rows have a field of their own.
 
-        False where a concat filled it, because a part did not have this optional field (`Fill`). A field that an
-        operation has written anew is there in every row.
+        False where a concat filled it, because a part did not have this optional field (`Fill`). This stays with the
+        rows through every operation. A field that a stage or a union replaces is there in every row; a direct write
+        (`data.batch[key] = ...`) is not seen, and other containers have no place for it.
 
         Args:
             key: a tensor or a column.

@@ -10,7 +10,8 @@ import torch
 
 from batchpact.dataproto.core import Batch, check_batch
 from batchpact.dataproto.refusal import refuse, refuse_all
-from batchpact.dataproto.row_marks import RowMarks
+from batchpact.dataproto.row_marks import UNMARKED, RowMarks
+from batchpact.dataproto.rows import Rows
 from batchpact.dataproto.splitting import check_count
 from batchpact.dataproto.tensors import items
 from batchpact.schemas.describe import describe
@@ -23,6 +24,8 @@ B = TypeVar("B", bound=Batch)
 
 def fold_batch_dim(data: B, new_batch_size: int) -> B:
     """Make groups of neighbouring rows: a field `[batch, ...]` becomes `[new_batch_size, rows of a group, ...]`.
+
+    A group has a field of its own, in the words of `presence`, where all of its rows have.
 
     Args:
         data: the batch; it stays as it is, and shares its tensors where their memory allows.
@@ -46,7 +49,8 @@ def fold_batch_dim(data: B, new_batch_size: int) -> B:
         actual, hint = f"group {group} is padding in part", "unpad_dataproto removes pad rows"
         raise refuse("fold_batch_dim", "BP043", "batch", actual, "groups of rows that all are padding, or none", hint)
     folded = _reshaped(data, 1, (groups, size), groups)
-    folded._marks = RowMarks(pads=None if pads is None else np.asarray(pads.any(axis=1)))
+    absent = {key: np.asarray(mask.reshape(groups, size).any(axis=1)) for key, mask in data._marks.absent.items()}
+    folded._marks = RowMarks(pads=None if pads is None else np.asarray(pads.any(axis=1)), absent=absent)
     return folded
 
 
@@ -75,8 +79,9 @@ def unfold_batch_dim(data: B, batch_dims: int = 2) -> B:
     lead = next(iter(leads), (len(data),))
     rows = math.prod(lead)
     unfolded = _reshaped(data, len(lead), (rows,), rows)
-    if data._marks.pads is not None:
-        unfolded._marks = RowMarks(pads=np.repeat(data._marks.pads, math.prod(lead[1:])))
+    if data._marks is not UNMARKED:
+        each = np.repeat(np.arange(len(data), dtype=np.int64), math.prod(lead[1:]))
+        unfolded._marks = data._marks._replace(origin=None).take(Rows(index=each))
     return unfolded
 
 

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import cast
+from typing import TypeAlias, cast
 
 import torch
 from torch import Tensor
 
-from batchpact.schemas.axes import Size, is_dense
+from batchpact.dataproto import nested
+from batchpact.dataproto.declared_values import misfit
+from batchpact.dataproto.parts import by_kind, row_kind
+from batchpact.schemas.axes import Size, is_jagged
 from batchpact.schemas.batch import BatchSchema
-from batchpact.schemas.describe import describe
 from batchpact.schemas.policies import Pad
 from batchpact.schemas.shapes import Dim
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.text import listed
 from batchpact.schemas.violations import Violation
+
+_Held: TypeAlias = "Sequence[tuple[int, Tensor]]"
 
 
 def lengthen(
@@ -33,31 +37,23 @@ def lengthen(
     """
     longest = _longest(sizes)
     differ = {name for known in sizes for name, size in known.items() if size != longest.get(name, size)}
-    if not differ:
-        return list(parts), []
     compiled = schema.__batchpact__
     made = [dict(part.tensors) for part in parts]
     violations: list[Violation] = []
     for key, place in compiled.plan.tensor_places.items():
         held = [(at, value) for at, part in enumerate(parts) if isinstance(value := part.tensors.get(key), Tensor)]
+        names = {name for dim in place.dims[1:] for name in _names(dim)} & differ
+        if not names or not held:
+            continue
         policies = compiled.policies.get(key)
         pad = None if policies is None else policies.pad
-        named = {name for dim in place.dims[1:] for name in _names(dim)} & differ
-        if not named or not held:
-            continue
-        wrong = _refusal(pad, place.dims, named)
+        wrong = _refusal(key, pad, place.dims, names, held, sizes)
         if wrong is not None:
-            shown = ", ".join(f"{describe(value)} in part {at}" for at, value in held[:3])
-            violations.append(
-                Violation(code="BP042", field=key, placement="tensor", actual=shown, expected=wrong[0], hint=wrong[1])
-            )
+            violations.append(wrong)
         elif pad is not None:
             for at, value in held:
-                if is_dense(value):
-                    made[at][key] = _longer(value, place.dims, pad, sizes[at], longest)
-    if violations:
-        return list(parts), violations
-    return [part._replace(tensors=tensors) for part, tensors in zip(parts, made, strict=True)], []
+                made[at][key] = _longer(value, place.dims, pad, sizes[at], longest)
+    return [part._replace(tensors=tensors) for part, tensors in zip(parts, made, strict=True)], violations
 
 
 def _longest(sizes: Sequence[Mapping[str, Size]]) -> dict[str, int]:
@@ -70,31 +66,61 @@ def _longest(sizes: Sequence[Mapping[str, Size]]) -> dict[str, int]:
     return longest
 
 
-def _refusal(pad: Pad | None, dims: Sequence[Dim], named: set[str]) -> tuple[str, str] | None:
-    """Why a field cannot be made longer in these dims, with a way out."""
+def _refusal(
+    key: str, pad: Pad | None, dims: Sequence[Dim], names: set[str], held: _Held, sizes: Sequence[Mapping[str, Size]]
+) -> Violation | None:
+    """Why a field cannot be made longer in the dims of these names, with a way out."""
     if pad is None:
-        return "one row shape", f"nothing says how to fill up {listed(sorted(named))}: declare Pad(value, side)"
-    for dim in dims[1:]:
-        if named & set(_names(dim)) and _segments(dim) is None:
-            return "a dim that is a name or a sum of names", f"nobody can say where {dim.text!r} gets longer"
-    return None
+        hint = f"nothing says how to fill up {listed(sorted(names))}: declare Pad(value, side)"
+        return _cannot(key, held, "one row shape", hint)
+    odd = next((dim for dim in dims[1:] if names & set(_names(dim)) and _segments(dim) is None), None)
+    if odd is not None:
+        hint = f"nobody can say where {odd.text!r} gets longer"
+        return _cannot(key, held, "a dim that is a name or a sum of names", hint)
+    needed = dict.fromkeys(name for dim in dims[1:] if names & set(_names(dim)) for name in _names(dim))
+    for at, _ in held:
+        unknown = [name for name in needed if name not in sizes[at]]
+        if unknown:
+            return _cannot(key, held, f"a size for {listed(unknown)} in part {at}; no other field there has one")
+    return misfit(key, held[0][1], pad)
+
+
+def _cannot(key: str, held: _Held, expected: str, hint: str = "") -> Violation:
+    actual = by_kind((at, row_kind(value)) for at, value in held)
+    return Violation(code="BP042", field=key, placement="tensor", actual=actual, expected=expected, hint=hint)
 
 
 def _longer(
     value: Tensor, dims: Sequence[Dim], pad: Pad, sizes: Mapping[str, Size], longest: Mapping[str, int]
 ) -> Tensor:
-    for axis, dim in enumerate(dims):
-        segments = _segments(dim) if axis else None
-        if segments is None or all(sizes.get(name) == longest.get(name) for name in segments):
+    if is_jagged(value):
+        values, offsets, ragged = nested.parts(value)
+        others = [(at - 1, dim) for at, dim in _axes(dims, value.dim()) if at - 1 != ragged]
+        return nested.build(_longer_on(values, others, pad, sizes, longest), offsets, ragged)
+    return _longer_on(value, _axes(dims, value.dim()), pad, sizes, longest)
+
+
+def _axes(dims: Sequence[Dim], rank: int) -> list[tuple[int, Dim]]:
+    """The axes behind the batch axis, each with its dim, as far as one has a dim of its own."""
+    many = next((at for at, dim in enumerate(dims) if dim.kind == "many"), len(dims))
+    return [(at if at < many else rank - len(dims) + at, dim) for at, dim in enumerate(dims) if at not in (0, many)]
+
+
+def _longer_on(
+    value: Tensor, axes: Sequence[tuple[int, Dim]], pad: Pad, sizes: Mapping[str, Size], longest: Mapping[str, int]
+) -> Tensor:
+    """A dense tensor that is made longer inside each of these axes, behind or before the part of each name."""
+    for axis, dim in axes:
+        segments = _segments(dim)
+        if segments is None or all(sizes.get(name) in (None, longest[name]) for name in segments if name in longest):
             continue
         pieces: list[Tensor] = []
         start = 0
         for name in segments:
             size = int(name) if name.isdecimal() else cast(int, sizes[name])
-            gap = 0 if name.isdecimal() else longest[name] - size
             piece = value.narrow(axis, start, size)
             shape = list(value.shape)
-            shape[axis] = gap
+            shape[axis] = longest.get(name, size) - size
             filler = value.new_full(shape, cast(float, pad.value))
             pieces += [filler, piece] if pad.side_of(name) == "left" else [piece, filler]
             start += size

@@ -14,13 +14,16 @@ import torch
 from batchpact.dataproto import nested
 from batchpact.dataproto.auto_padding import padding_enabled
 from batchpact.dataproto.core import check_batch
-from batchpact.dataproto.refusal import refuse
+from batchpact.dataproto.declared_values import misfit
+from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.row_marks import Mask, marked
 from batchpact.dataproto.row_operations import RowOperations
 from batchpact.dataproto.rows import Index, Rows
 from batchpact.dataproto.splitting import check_count
-from batchpact.schemas.axes import is_jagged
+from batchpact.dataproto.tensors import Value, items
+from batchpact.schemas.axes import is_dense, is_jagged
 from batchpact.schemas.policies import PadValue
+from batchpact.schemas.stores import Column
 from batchpact.schemas.text import count
 
 B = TypeVar("B", bound=RowOperations)
@@ -57,7 +60,7 @@ class PaddingOperations(RowOperations):
         if not len(self):
             raise refuse("padding", "BP043", "padding_size", "the batch has no row to copy", "at least one row")
         row = 0 if padding_candidate == "first" else len(self) - 1
-        padded = _padded(self, np.full(padding_size, row, dtype=np.int64))
+        padded = _padded("padding", self, np.full(padding_size, row, dtype=np.int64))
         self.batch, self.non_tensor_batch = padded.batch, padded.non_tensor_batch
         self._marks = padded._marks
 
@@ -84,7 +87,7 @@ def pad_dataproto_to_divisor(data: B, size_divisor: int) -> tuple[B, int]:
     pad_size = -length % int(size_divisor)
     if not pad_size:
         return data._take(Rows.span(0, length)), 0
-    return _padded(data, np.arange(pad_size, dtype=np.int64) % length), pad_size
+    return _padded("pad_dataproto_to_divisor", data, np.arange(pad_size, dtype=np.int64) % length), pad_size
 
 
 def unpad_dataproto(data: B, pad_size: int) -> B:
@@ -117,31 +120,39 @@ def unpad_dataproto(data: B, pad_size: int) -> B:
     return _unmarked(data._take(Rows(index=np.delete(np.arange(length, dtype=np.int64), removed))))
 
 
-def _padded(data: B, copies: Index) -> B:
+def _padded(operation: str, data: B, copies: Index) -> B:
+    """The batch with copies of rows behind it, which are marked and hold the `Pad` of the bound schema."""
     length = len(data)
     padded = data._take(Rows(index=np.concatenate([np.arange(length, dtype=np.int64), copies])))
     pads = np.concatenate([marked(data._marks.pads, length), np.ones(len(copies), dtype=bool)])
     padded._marks = padded._marks._replace(pads=pads)
     if data._bound is not None:
+        fields: dict[str, Value | Column] = {**items(padded.batch), **padded.non_tensor_batch}
+        wrong = []
         for key, policies in data._bound.policies.items():
-            found = None if policies.pad is None else padded.stores().find(key)
-            if found is not None and policies.pad is not None:
-                _neutralise(found[1], length, policies.pad.value)
+            field = fields.get(key)
+            if policies.pad is None or not isinstance(field, (torch.Tensor, np.ndarray)):
+                continue
+            problem = misfit(key, field, policies.pad)
+            if problem is not None:
+                wrong.append(problem)
+            else:
+                _write(field, length, policies.pad.value)
+        if wrong:
+            raise refuse_all(operation, wrong)
     return padded
 
 
-def _neutralise(field: object, start: int, value: PadValue) -> None:
-    """Write a value into the rows of a field from one on; they are copies, which nobody else holds."""
-    if isinstance(field, np.ndarray):
-        field[start:] = value
-    elif isinstance(field, torch.Tensor):
-        with torch.no_grad():
-            if is_jagged(field):
-                values, offsets, axis = nested.parts(field)
-                first = int(offsets[start])
-                values.narrow(axis, first, values.shape[axis] - first).fill_(cast(float, value))
-            elif not field.is_nested:
-                field[start:] = cast(float, value)
+def _write(field: torch.Tensor | Column, start: int, value: PadValue) -> None:
+    """Write a value into the rows from one on; they are copies, which nobody else holds."""
+    if isinstance(field, torch.Tensor) and is_jagged(field):
+        values, offsets, axis = nested.parts(field)
+        first = int(offsets[start])
+        values.narrow(axis, first, values.shape[axis] - first).fill_(cast(float, value))
+    elif isinstance(field, np.ndarray):
+        field[start:] = value  # type: ignore[assignment]  # objects take any value, numpy's types know of none
+    elif is_dense(field):
+        field[start:] = cast(float, value)
 
 
 def _unmarked(data: B) -> B:

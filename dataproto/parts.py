@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import torch
@@ -26,9 +26,9 @@ def same_fields(filled: Sequence[tuple[int, Stores]]) -> bool:
 
 
 def compare_fields(
-    filled: Sequence[tuple[int, Stores]], histories: Sequence[Callable[[], Mapping[str, str]]]
+    filled: Sequence[tuple[int, Stores]], histories: Sequence[Callable[[], Mapping[str, str]]], noun: str = "part"
 ) -> list[Violation]:
-    """Every part must have every field, in the same store."""
+    """Every part must have every field, in the same store; `noun` is the word for a part."""
     places: dict[str, dict[PlacementName, list[int]]] = {}
     for at, part in filled:
         for placement in ("tensor", "non_tensor"):
@@ -40,53 +40,57 @@ def compare_fields(
         lacking = [at for at, _ in filled if at not in having]
         if len(found) > 1:
             sides = " and ".join(
-                f"in {STORE_NAMES[placement]} of {_parts(parts)}" for placement, parts in found.items()
+                f"in {STORE_NAMES[placement]} of {_parts(parts, noun)}" for placement, parts in found.items()
             )
             violations.append(Violation(code="BP045", field=key, actual=sides, expected="one place for one name"))
         if lacking:
             known = next((text for at in having if (text := histories[at]().get(key))), "")
-            actual = f"missing in {_parts(lacking)}, present in {_parts(having)}" + (f" ({known})" if known else "")
+            actual = f"missing in {_parts(lacking, noun)}, present in {_parts(having, noun)}"
+            actual += f" ({known})" if known else ""
             violations.append(
                 Violation(
                     code="BP042",
                     field=key,
                     placement=next(iter(found)),
                     actual=actual,
-                    expected="every part has the same fields",
-                    hint="the producer must write it for every part, or the field be left out of all",
+                    expected=f"every {noun} has the same fields",
+                    hint=f"the producer must write it for every {noun}, or the field be left out of all",
                 )
             )
     return violations
 
 
 def alike(values: Sequence[Value]) -> bool:
-    """Whether these are dense tensors with one dtype and one row shape: the common case, told without any words."""
+    """Whether these are dense tensors with one dtype, row shape and device: the common case, told without any words."""
     first = values[0]
     if not isinstance(first, torch.Tensor) or not is_dense(first):
         return False
-    dtype, row = first.dtype, first.shape[1:]
+    dtype, row, device = first.dtype, first.shape[1:], first.device
     for value in values:
         if type(value) is not torch.Tensor or value.dtype is not dtype or value.shape[1:] != row:
             return False
-        if value.layout is not torch.strided:
+        if value.layout is not torch.strided or value.device != device:
             return False
     return True
 
 
-def compare_tensors(key: str, filled: Sequence[tuple[int, Stores]], padded: bool) -> list[Violation]:
-    """A tensor has one dtype, layout and row shape in all parts; `padded` if its rows could be made equally long."""
-    kinds: dict[str, list[int]] = {}
-    for at, part in filled:
-        kinds.setdefault(_kind(part.tensors[key]), []).append(at)
-    if len(kinds) < 2:
-        return []
-    actual = ", ".join(f"{kind} in {_parts(parts)}" for kind, parts in kinds.items())
-    hint = "concat(parts, pad=True) makes rows equally long" if padded else ""
+def compare_tensors(key: str, filled: Sequence[tuple[int, Stores]], hint: str, noun: str = "part") -> list[Violation]:
+    """A tensor has one dtype, layout and row shape in all parts; `hint` is said where only its lengths differ."""
+    values = [(at, part.tensors[key]) for at, part in filled]
+    kinds = [(at, row_kind(value)) for at, value in values]
+    one = {kind for _, kind in kinds}
+    if len(one) < 2:
+        devices = [(at, str(value.device)) for at, value in values if isinstance(value, torch.Tensor)]
+        if len({device for _, device in devices}) < 2:
+            return []
+        return [_differing(key, "tensor", by_kind(devices, noun), "one device")]
+    tensors = [value for _, value in values if isinstance(value, torch.Tensor) and is_dense(value)]
+    only_lengths = len(tensors) == len(values) and len({(value.dtype, value.dim()) for value in tensors}) == 1
     expected = "one dtype, layout and row shape"
-    return [Violation(code="BP042", field=key, placement="tensor", actual=actual, expected=expected, hint=hint)]
+    return [_differing(key, "tensor", by_kind(kinds, noun), expected, hint if only_lengths else "")]
 
 
-def _kind(value: object) -> str:
+def row_kind(value: object) -> str:
     """What the rows of a tensor are like, in words: parts can be joined where this is the same."""
     if not isinstance(value, torch.Tensor):
         return type(value).__name__
@@ -98,25 +102,30 @@ def _kind(value: object) -> str:
     return describe(value) if value.is_nested else f"{dtype} rows of {list(value.shape[1:])}"
 
 
-def compare_columns(key: str, filled: Sequence[tuple[int, Stores]]) -> list[Violation]:
-    """A column has one kind of rows in all parts."""
-    kinds: dict[str, list[int]] = {}
-    for at, part in filled:
-        value = part.columns[key]
-        if isinstance(value, np.ndarray):
-            kind = (
-                "object"
-                if value.dtype == object
-                else value.dtype.kind
-                if value.dtype.kind in "US"
-                else value.dtype.name
-            )
-            kinds.setdefault(f"{kind} rows of {list(value.shape[1:])}", []).append(at)
-    if len(kinds) < 2:
+def compare_columns(key: str, filled: Sequence[tuple[int, Stores]], noun: str = "part") -> list[Violation]:
+    """A column has one kind of rows in all parts; texts may differ in their width."""
+    columns = [(at, value) for at, part in filled if isinstance(value := part.columns[key], np.ndarray)]
+    kinds = [(at, f"{_cell_kind(value.dtype)} rows of {list(value.shape[1:])}") for at, value in columns]
+    if len({kind for _, kind in kinds}) < 2:
         return []
-    actual = ", ".join(f"{kind} in {_parts(parts)}" for kind, parts in kinds.items())
-    return [Violation(code="BP042", field=key, placement="non_tensor", actual=actual, expected="one kind of rows")]
+    return [_differing(key, "non_tensor", by_kind(kinds, noun), "one kind of rows")]
 
 
-def _parts(parts: Sequence[int]) -> str:
-    return f"{'part' if len(parts) == 1 else 'parts'} {listed(parts)}"
+def by_kind(kinds: Iterable[tuple[int, str]], noun: str = "part") -> str:
+    """Which parts have which kind, in words: `f32 rows of [3] in parts 0, 2, f64 rows of [3] in part 1`."""
+    parts: dict[str, list[int]] = {}
+    for at, kind in kinds:
+        parts.setdefault(kind, []).append(at)
+    return ", ".join(f"{kind} in {_parts(having, noun)}" for kind, having in parts.items())
+
+
+def _cell_kind(dtype: np.dtype[np.generic]) -> str:
+    return dtype.kind if dtype.kind in "US" else dtype.name
+
+
+def _differing(key: str, placement: PlacementName, actual: str, expected: str, hint: str = "") -> Violation:
+    return Violation(code="BP042", field=key, placement=placement, actual=actual, expected=expected, hint=hint)
+
+
+def _parts(parts: Sequence[int], noun: str) -> str:
+    return f"{noun if len(parts) == 1 else f'{noun}s'} {listed(parts)}"

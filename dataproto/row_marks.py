@@ -35,9 +35,17 @@ class RowMarks(NamedTuple):
             {key: rows.of(mask) for key, mask in self.absent.items()} if self.absent else _NONE,
         )
 
-    def joined_by(self, other: RowMarks) -> RowMarks:
-        """The marks of rows that fields of the same rows were joined to."""
-        return RowMarks(self.origin, other.pads if self.pads is None else self.pads, {**other.absent, **self.absent})
+    def joined_by(self, other: RowMarks, gained: Collection[str]) -> RowMarks:
+        """The marks of rows that these fields of the same rows were joined to, or replaced in."""
+        kept = {key: mask for key, mask in self.absent.items() if key not in gained}
+        new = {key: mask for key, mask in other.absent.items() if key in gained}
+        return RowMarks(self.origin, other.pads if self.pads is None else self.pads, {**kept, **new} or _NONE)
+
+    def renamed(self, names: Mapping[str, str]) -> RowMarks:
+        """The marks of a batch in which these fields have other names."""
+        if not self.absent:
+            return self
+        return self._replace(absent={names.get(key, key): mask for key, mask in self.absent.items()})
 
     def of_fields(self, keys: Collection[str]) -> RowMarks:
         """The marks of a batch that has only these fields."""

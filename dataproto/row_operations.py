@@ -121,16 +121,17 @@ class RowOperations(Batch):
         return self._cut(splitting.split_rows(len(self), split_size))
 
     def _choose(self, operation: str, rows: Rows) -> Self:
-        """Rows that somebody asks for; where a bound schema has a key, a row may not be there twice."""
-        if self._bound is not None and rows.slice is None and self._bound.keys:
+        """Rows that somebody asks for; where the rows have a declared key, none may be there twice."""
+        if self._bound is not None and rows.slice is None:
+            keys = [field.key for field in self._bound.keys]
             times = np.bincount(rows.index(len(self)), minlength=len(self))
             if self._marks.pads is not None:
                 times[self._marks.pads] = 0
-            row = int(times.argmax()) if len(times) else 0
-            if len(times) and times[row] > 1:
-                names = ", ".join(field.key for field in self._bound.keys)
+            held = {*items(self.batch), *self.non_tensor_batch}
+            if keys and held.issuperset(keys) and times.max(initial=0) > 1:
+                actual = f"row {times.argmax()}, {times.max()} times"
                 hint = "where rows may be copies of one another, the field is a Group()"
-                raise refuse(operation, "BP023", names, f"row {row}, {times[row]} times", "one row for one key", hint)
+                raise refuse(operation, "BP023", ", ".join(keys), actual, "one row for one key", hint)
         return self._take(rows)
 
     def _take(self, rows: Rows) -> Self:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from batchpact.dataproto.alignment import align
-from batchpact.dataproto.carried import is_carried
+from batchpact.dataproto.carried import in_common, is_one_object
 from batchpact.dataproto.equality import difference
-from batchpact.dataproto.merging import Unmergeable, merge_values
+from batchpact.dataproto.merging import merge_values
+from batchpact.dataproto.reducing import Unmergeable
 from batchpact.dataproto.refusal import refuse, refuse_all
-from batchpact.dataproto.row_marks import UNMARKED
-from batchpact.dataproto.rows import Index
+from batchpact.dataproto.row_marks import UNMARKED, RowMarks
 from batchpact.schemas.describe import STORE_NAMES
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.policies import Merge
@@ -57,34 +57,42 @@ def join_in_place(left: DataProto, right: DataProto, on_conflict: OnConflict, *,
         if order is not None:
             right = right._take(order)
             theirs = right.stores()
-    if None not in counts:
-        wrong = compare_origins(left._marks.origin, right._marks.origin)
-        if wrong:
-            raise refuse_all("union", wrong)
-    merge = None
-    if bound is not None and (merges := bound.merges):
-        merge = _Merging(merges, left, right)
-    gained = union_stores(mine, theirs, on_conflict, right._rewrites, left.history, merge)
+    own, others = (UNMARKED if rows is None else side._marks for rows, side in zip(counts, (left, right), strict=True))
+    wrong = compare_marks(own, others)
+    if wrong:
+        raise refuse_all("union", wrong)
+    merging = None if bound is None or not bound.merges else _Merging(bound.merges, left, right)
+    gained = union_stores(mine, theirs, on_conflict, right._rewrites, left.history, merging)
     if gained.violations:
         raise refuse_all("union", gained.violations)
-    marks = left._marks if right._marks is UNMARKED else left._marks.joined_by(right._marks)
+    marks = own if own is others else own.joined_by(others, gained.stores.names())
     if left._bound is not None:
-        merged = Stores(*({**one, **two} for one, two in zip(mine[:3], gained.stores[:3], strict=True)))
-        left._bound.check(merged, left.history(), pads=marks.pads)
+        left._bound.check(_merged(mine, gained), left.history(), pads=marks.pads)
     left._put(gained.stores, [key for _, key in gained.leaves])
     left._writers = {**left._writers, **right._writers}
+    left._carried = {**right._carried, **left._carried}
     left._marks = marks
 
 
+def _merged(left: Stores, gained: Joined) -> Stores:
+    """What the left side holds after the union."""
+    merged = []
+    for placement, own in left.by_placement():
+        stays = {key: value for key, value in own.items() if (placement, key) not in gained.leaves}
+        merged.append({**stays, **gained.stores.store(placement)})
+    return Stores(*merged[:3])
+
+
 class _Merging:
-    """Meta of both sides that a declared policy makes one value of."""
+    """Values of both sides that a declared policy makes one of: meta, and rows that were computed anew (`close`)."""
 
     def __init__(self, merges: Mapping[str, Merge], left: DataProto, right: DataProto) -> None:
         self._merges = merges
-        self._carried = left._carried, right._carried
+        self._carried = in_common([left.meta_info, right.meta_info], [left._carried, right._carried])
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._merges
+    def applies(self, placement: PlacementName, key: str) -> bool:
+        """Whether a policy says what becomes of a name that both sides have in this store."""
+        return key in self._merges and (placement == "meta" or self._merges[key].how == "close")
 
     def merge(self, key: str, left: object, right: object) -> object:
         """The merged value.
@@ -92,7 +100,7 @@ class _Merging:
         Raises:
             Unmergeable: if the values do not fit the policy.
         """
-        if is_carried(key, [left, right], self._carried):
+        if key in self._carried or is_one_object([left, right]):
             return left
         return merge_values([("left", left), ("right", right)], self._merges[key])
 
@@ -113,20 +121,26 @@ def compare_rows(left: int | None, right: int | None) -> list[Violation]:
     ]
 
 
-def compare_origins(left: Index | None, right: Index | None) -> list[Violation]:
-    """Two sides whose rows come from different rows of a stage's input, where both sides know it."""
+def compare_marks(left: RowMarks, right: RowMarks) -> list[Violation]:
+    """Two sides whose rows are other rows of a stage's input, or other pad rows, where both sides know it."""
+    row = _first_difference(left.origin, right.origin)
+    if row is not None and left.origin is not None and right.origin is not None:
+        actual = f"row {row} is input row {left.origin[row]} on the left and input row {right.origin[row]} on the right"
+    else:
+        row = _first_difference(left.pads, right.pads)
+        if row is None or left.pads is None:
+            return []
+        sides = ("left", "right") if left.pads[row] else ("right", "left")
+        actual = f"row {row} is padding on the {sides[0]} and not on the {sides[1]}"
+    expected = "a union joins fields of the same rows"
+    hint = "one side was reordered or selected; do the same to the other"
+    return [Violation(code="BP016", field="batch", actual=actual, expected=expected, hint=hint)]
+
+
+def _first_difference(left: np.ndarray | None, right: np.ndarray | None) -> int | None:
     if left is None or right is None or left is right or np.array_equal(left, right):
-        return []
-    row = int(np.flatnonzero(left != right)[0])
-    return [
-        Violation(
-            code="BP016",
-            field="batch",
-            actual=f"row {row} is input row {left[row]} on the left and input row {right[row]} on the right",
-            expected="a union joins fields of the same rows",
-            hint="one side was reordered or selected; do the same to the other",
-        )
-    ]
+        return None
+    return int(np.flatnonzero(left != right)[0])
 
 
 def union_stores(
@@ -174,9 +188,11 @@ def union_stores(
                     )
             elif key in rewrites:
                 out[key] = value
-            elif merging is not None and placement == "meta" and key in merging:
+            elif merging is not None and merging.applies(placement, key):
                 try:
-                    out[key] = merging.merge(key, own[key], value)
+                    merged = merging.merge(key, own[key], value)
+                    if merged is not own[key]:
+                        out[key] = merged
                 except Unmergeable as problem:
                     if on_conflict == "right":
                         out[key] = value

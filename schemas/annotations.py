@@ -113,11 +113,11 @@ def _add(reading: Reading, placement: PlacementName, live: object) -> None:
         reading.problems.append(f"{word} needs the type of its value, as in {word}[float]")
     if placement in ("meta", "arg") and get_origin(live) in (Union, types.UnionType):
         reading.nullable = reading.nullable or type(None) in get_args(live)
-    reading.problems += [
-        f"{type(marker).__name__}(...) stands inside the type of the value, where nobody reads it; write "
-        f"Annotated[..., {type(marker).__name__}(...)] around the placement"
-        for marker in _markers_inside(live)
-    ]
+    for marker in _markers_inside(live):
+        call = f"{type(marker).__name__}(...)"
+        reading.problems.append(
+            f"{call} inside the type of a value is not read; write Annotated[..., {call}] around it"
+        )
     reading.places.append(PlaceSpec(placement=placement, type=type_name(live)))
     reading.types[placement] = live
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import cmath
+
 import torch
 
 _LETTERS = (("bfloat", "bf"), ("float", "f"), ("complex", "c"), ("uint", "u"), ("int", "i"))
@@ -25,3 +27,17 @@ def torch_dtypes(names: tuple[str, ...]) -> frozenset[torch.dtype]:
     """The torch dtypes of these names; jaxtyping also lists some that torch lacks."""
     found = (getattr(torch, name, None) for name in names)
     return frozenset(dtype for dtype in found if isinstance(dtype, torch.dtype))
+
+
+def fits(value: float, dtype: torch.dtype) -> bool:
+    """Whether a dtype holds a number as it is; a cast would wrap it, cut it or make it zero."""
+    if isinstance(value, bool):
+        return dtype is torch.bool
+    try:
+        held = torch.tensor(value, dtype=dtype, device="cpu").item()
+        if value != value:
+            return held != held
+        rtol = torch.finfo(dtype).eps if dtype.is_floating_point or dtype.is_complex else 0.0
+        return cmath.isclose(held, value, rel_tol=rtol)
+    except (RuntimeError, OverflowError, TypeError, ValueError):  # too large, or a dtype for which torch has no more
+        return False

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import cmath
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from types import FunctionType, MethodType
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-import torch
-
 from batchpact.schemas.bounds import bounded
 from batchpact.schemas.definitions import qualified_name
 from batchpact.schemas.describe import describe
-from batchpact.schemas.dtypes import torch_dtypes
+from batchpact.schemas.dtypes import fits, torch_dtypes
 from batchpact.schemas.policies import MERGE_NAMES, SIDES, Fill, Group, Key, Merge, Pad, PadValue
 from batchpact.schemas.python_types import mismatch, outer_classes
 from batchpact.schemas.record import FillSpec, MergeSpec, PadSpec, PlaceSpec, RuleSpec, named
@@ -121,24 +118,9 @@ def _value_problems(
 def _number_problem(value: PadValue, tensor: PlaceSpec) -> str | None:
     if value is None or isinstance(value, str):
         return "a tensor holds numbers"
-    if tensor.dtypes and not any(_fits(value, name) for name in tensor.dtypes):
+    if tensor.dtypes and not any(fits(value, dtype) for dtype in torch_dtypes(tensor.dtypes)):
         return f"{tensor.dtype} cannot hold it"
     return None
-
-
-def _fits(value: float, dtype_name: str) -> bool:
-    """Whether a dtype holds a number as it is; a cast would wrap it, cut it or make it zero."""
-    (dtype,) = torch_dtypes((dtype_name,))
-    if isinstance(value, bool):
-        return dtype is torch.bool
-    try:
-        held = torch.tensor(value, dtype=dtype, device="cpu").item()
-        if value != value:
-            return held != held
-        rtol = torch.finfo(dtype).eps if dtype.is_floating_point or dtype.is_complex else 0.0
-        return cmath.isclose(held, value, rel_tol=rtol)
-    except (RuntimeError, OverflowError, TypeError, ValueError):  # too large, or a dtype for which torch has no more
-        return False
 
 
 def _side_problems(pad: Pad, rows: Sequence[PlaceSpec]) -> Iterator[str]:

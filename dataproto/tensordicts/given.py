@@ -35,18 +35,23 @@ def check_writable(function: str, batch: TensorDictBase) -> None:
 
 
 def fields_and_rows(function: str, batch: TensorDictBase) -> tuple[Stores, int]:
-    """The fields of a `TensorDict` whose rows are to be taken, and how many it has; meta alone has none.
+    """The fields of a `TensorDict` whose rows are to be taken, and how many rows it has."""
+    check(function, batch)
+    fields = from_entries(batch)
+    return fields, row_count(function, batch, fields)
+
+
+def row_count(function: str, batch: TensorDictBase, fields: Stores) -> int:
+    """The rows of a `TensorDict` with these fields; meta alone may have none.
 
     Raises:
         BatchError: if there are fields without a batch axis.
     """
-    check(function, batch)
-    fields = from_entries(batch)
     if batch.batch_size:
-        return fields, int(batch.batch_size[0])
+        return int(batch.batch_size[0])
     if fields.tensors or fields.columns:
         raise refuse(function, "BP045", "batch", "a TensorDict without a batch axis", "batch_size has the rows first")
-    return fields, 0
+    return 0
 
 
 def derive(like: TensorDictBase, fields: Stores, rows: int) -> TensorDict:

@@ -11,7 +11,7 @@ from batchpact.dataproto.concat import concat_stores
 from batchpact.dataproto.entries import from_entries_alike
 from batchpact.dataproto.merging import merge_meta
 from batchpact.dataproto.refusal import refuse, refuse_all
-from batchpact.dataproto.tensordicts.given import check, derive, fields_and_rows
+from batchpact.dataproto.tensordicts.given import check, derive, row_count
 from batchpact.dataproto.tensors import store
 from batchpact.schemas.stores import Stores
 
@@ -33,8 +33,8 @@ def concat_tensordict(data: Sequence[TensorDictBase]) -> TensorDict:
     _check_parts(function, data)
     if not any(part.batch_size for part in data):
         return concat_tensordict_with_none_bsz(data)
-    counts = [fields_and_rows(function, part)[1] for part in data]
     parts = from_entries_alike(data)
+    counts = [row_count(function, batch, fields) for batch, fields in zip(data, parts, strict=True)]
     joined, wrong = concat_stores(parts, [dict] * len(parts))
     if wrong:
         raise refuse_all(function, wrong)

@@ -48,7 +48,7 @@ def get_tensordict(
     tensors: dict[str, Value] = {}
     columns: dict[str, Any] = {}
     meta: dict[str, Any] = {}
-    for key, value in dict(tensor_dict.items()):
+    for key, value in tensor_dict.items():
         if is_column(value):
             columns[key] = unstack(cast(ColumnEntry, value))
         elif isinstance(value, NonTensorData) and isinstance(tensor_dict, TensorDictBase):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-import torch
 from tensordict import TensorDictBase
 from torch import Tensor
 
@@ -98,7 +97,7 @@ def misfits(field: str, rows: Sequence[Tensor], axis: int | None) -> list[Violat
     if len(kinds) < 2:
         return []
     actual = ", ".join(f"{kind} in {listed_rows(found)}" for kind, found in kinds.items())
-    expected = "rows of one dtype and shape" if axis is None else "rows of one dtype, and one shape but for one axis"
+    expected = "one dtype, and one shape but for one ragged axis"
     return [Violation(code="BP042", field=field, placement="tensor", actual=actual, expected=expected)]
 
 
@@ -110,6 +109,6 @@ def _kind(row: Tensor, axis: int | None) -> str:
 def _check_tensors(function: str, tensors: Sequence[Tensor]) -> None:
     if not len(tensors):
         raise refuse(function, "BP042", "tensors", "no tensors", "at least one")
-    odd = next((value for value in tensors if not isinstance(value, torch.Tensor)), None)
-    if odd is not None:
-        raise refuse(function, "BP045", "tensors", describe(odd), "tensors alone")
+    odd = [value for value in tensors if not isinstance(value, Tensor)]
+    if odd:
+        raise refuse(function, "BP045", "tensors", describe(odd[0]), "tensors alone")

@@ -62,7 +62,7 @@ SIGNATURES = {
 }
 
 FUNCTIONS = {
-    "collate_fn": "(x)",
+    "collate_fn": "(x, *, schema=None)",
     "fold_batch_dim": "(data, new_batch_size)",
     "pad_dataproto_to_divisor": "(data, size_divisor)",
     "unfold_batch_dim": "(data, batch_dims=2)",

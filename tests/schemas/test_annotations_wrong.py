@@ -112,13 +112,11 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "a marker inside the type of a cell": (
         NonTensor[Annotated[str, Key()]],
-        "Key(...) stands inside the type of the value, where nobody reads it; write Annotated[..., Key(...)] around the "
-        "placement",
+        "Key(...) inside the type of a value is not read; write Annotated[..., Key(...)] around it",
     ),
     "a marker deep inside a type": (
         Meta[dict[str, list[Annotated[float, Finite()]]]],
-        "Finite(...) stands inside the type of the value, where nobody reads it; write Annotated[..., Finite(...)] "
-        "around the placement",
+        "Finite(...) inside the type of a value is not read; write Annotated[..., Finite(...)] around it",
     ),
     "rows from the configuration": (
         Annotated[NonTensor[str], From("data.source")],

@@ -1,0 +1,214 @@
+"""Every configuration that conditions can tell apart: a finite space, in which a condition is a set of points.
+
+A subject such as `algorithm.adv_estimator` has as many cases as the questions asked about it can tell apart: one for
+each constant, intervals between numbers, and the rest. A point of the space is one case for each subject; a set of
+points is an integer with a bit for each point, so that implications over thousands of points are single operations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations, pairwise, product
+
+from batchpact.schemas.condition_specs import (
+    UNKNOWN,
+    AllSpec,
+    ConditionSpec,
+    NotSpec,
+    SubjectSpec,
+    TestSpec,
+    passes,
+    tests_of,
+)
+from batchpact.schemas.errors import DeclarationError
+from batchpact.schemas.text import quoted
+from batchpact.schemas.violations import Violation
+
+LARGEST = 1 << 20
+"""Points of a space; beyond it a pipeline asks too many independent questions at once."""
+
+_OTHER = "something else"
+_EXACT = 3
+"""Up to how many fixed keys the smallest configuration is searched for; beyond, keys are taken away one by one."""
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Values of a subject that no question tells apart; `value` is one of them."""
+
+    value: object
+    answers: tuple[bool, ...]
+    text: str
+
+
+class Missing:
+    """Stands for a subject that is not there: its default counts."""
+
+
+MISSING = Missing()
+
+
+class Space:
+    """The space of some conditions.
+
+    Args:
+        conditions: every condition that will be asked about.
+        always: conditions that hold in every configuration that anybody runs.
+
+    Raises:
+        DeclarationError: if the conditions span too many points, or no point satisfies `always`.
+    """
+
+    def __init__(self, conditions: Iterable[ConditionSpec], always: Iterable[ConditionSpec] = ()) -> None:
+        always = list(always)
+        tests: dict[Key, list[TestSpec]] = {}
+        for condition in (*conditions, *always):
+            for test in tests_of(condition):
+                known = tests.setdefault(_key(test.subject), [])
+                plain = test.model_copy(update={"name": None})
+                if plain not in known:
+                    known.append(plain)
+        self._tests = tests
+        self._cases = {key: _cases(key, asked) for key, asked in tests.items()}
+        self.points = 1
+        for cases in self._cases.values():
+            self.points *= len(cases)
+        if self.points > LARGEST:
+            names = quoted(name for _, name in tests)
+            text = f"{self.points} configurations of {names}"
+            raise _wrong(text, f"at most {LARGEST}; state what cannot be together, or check parts of the pipeline")
+        self.everything = (1 << self.points) - 1
+        self._sets: dict[tuple[Key, int], int] = {}
+        stride = 1
+        for key, cases in self._cases.items():
+            for at in range(len(cases)):
+                self._sets[key, at] = _repeated(((1 << stride) - 1) << (at * stride), stride * len(cases), self.points)
+            stride *= len(cases)
+        self.valid = self.everything
+        for condition in always:
+            self.valid &= self.points_of(condition)
+        if not self.valid:
+            raise _wrong("no configuration satisfies all of them", "constraints that can hold together")
+
+    def points_of(self, condition: ConditionSpec | None) -> int:
+        """Where a condition holds; everywhere for None."""
+        if condition is None:
+            return self.everything
+        if isinstance(condition, TestSpec):
+            key = _key(condition.subject)
+            at = self._tests[key].index(condition.model_copy(update={"name": None}))
+            found = 0
+            for number, case in enumerate(self._cases[key]):
+                if case.answers[at]:
+                    found |= self._sets[key, number]
+            return found
+        if isinstance(condition, NotSpec):
+            return self.everything & ~self.points_of(condition.of)
+        parts = [self.points_of(part) for part in condition.of]
+        found = self.everything if isinstance(condition, AllSpec) else 0
+        for part in parts:
+            found = found & part if isinstance(condition, AllSpec) else found | part
+        return found
+
+    def where(self, look_up: Callable[[SubjectSpec], object]) -> int:
+        """The points of one configuration: subjects that `look_up` does not know stay open."""
+        found = self.everything
+        for key, asked in self._tests.items():
+            answers = []
+            for test in asked:
+                value = look_up(test.subject)
+                answers.append(None if value is UNKNOWN else passes(test, value))
+            if None not in answers:
+                fitting = [at for at, case in enumerate(self._cases[key]) if list(case.answers) == answers]
+                found &= self._sets[key, fitting[0]] if fitting else 0
+        return found
+
+    def smallest(self, points: int) -> str:
+        """In words, a configuration with the fewest fixed keys that lies within a set; empty where all of them do."""
+        if self.valid & ~points == 0:
+            return ""
+        keys = list(self._cases)
+        for size in range(1, min(_EXACT, len(keys)) + 1):
+            for chosen in combinations(keys, size):
+                for cases in product(*(range(len(self._cases[key])) for key in chosen)):
+                    if self._within(dict(zip(chosen, cases, strict=True)), points):
+                        return self._words(dict(zip(chosen, cases, strict=True)))
+        fixed = self._one_of(points & self.valid)
+        for key in keys:
+            fewer = {other: case for other, case in fixed.items() if other != key}
+            if self._within(fewer, points):
+                fixed = fewer
+        return self._words(fixed)
+
+    def _within(self, fixed: Mapping[Key, int], points: int) -> bool:
+        region = self.valid
+        for key, case in fixed.items():
+            region &= self._sets[key, case]
+        return bool(region) and not region & ~points
+
+    def _one_of(self, points: int) -> dict[Key, int]:
+        """All keys of the first point of a set."""
+        point = (points & -points).bit_length() - 1
+        fixed = {}
+        for key, cases in self._cases.items():
+            fixed[key] = point % len(cases)
+            point //= len(cases)
+        return fixed
+
+    def _words(self, fixed: Mapping[Key, int]) -> str:
+        return ", ".join(self._cases[key][case].text for key, case in fixed.items())
+
+
+def _key(subject: SubjectSpec) -> Key:
+    return subject.source, subject.name
+
+
+def _cases(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
+    """The values that the questions tell apart, the constants that stand in them first."""
+    if key[0] == "present":
+        return [Case(True, (True,), f"{key[1]} in the batch"), Case(False, (False,), f"{key[1]} not in the batch")]
+    constants: list[object] = []
+    for test in tests:
+        constants += test.value if test.test == "isin" and isinstance(test.value, list) else [test.value]
+    constants = [value for value in constants if value is not None]
+    numbers = sorted({value for value in constants if isinstance(value, (int, float)) and not isinstance(value, bool)})
+    between: list[object] = [(low + high) / 2 for low, high in pairwise(numbers)]
+    if numbers:
+        between = [numbers[0] - 1, *between, numbers[-1] + 1]
+    texts: list[object] = [value + "~" for value in constants if isinstance(value, str)]
+    plain: list[object] = [True, False] if any(test.test == "truthy" for test in tests) else []
+    others: list[object] = [_OTHER] if texts else []
+    found: list[Case] = []
+    name = key[1] if key[0] in ("config", "step") else f"{key[0]} {key[1]}"
+    for value in (*constants, *between, *others, *plain, None, True, False, *texts, MISSING):
+        answers = tuple(passes(test, test.subject.default if value is MISSING else value) for test in tests)
+        if all(case.answers != answers for case in found):
+            found.append(Case(value, answers, _case_words(name, value, constants)))
+    return found
+
+
+def _case_words(name: str, value: object, constants: Sequence[object]) -> str:
+    if value is MISSING or value is None:
+        return f"{name} not set"
+    if value == _OTHER:
+        listed = " nor ".join(map(repr, constants))
+        return f"{name} neither {listed}" if len(constants) > 1 else f"{name} not {listed}"
+    return f"{name}={value!r}"
+
+
+def _repeated(pattern: int, period: int, length: int) -> int:
+    """A pattern of bits, over and over up to a length that is a multiple of its period."""
+    filled = period
+    while filled < length:
+        pattern |= pattern << filled
+        filled *= 2
+    return pattern & ((1 << length) - 1)
+
+
+def _wrong(actual: str, expected: str) -> DeclarationError:
+    return DeclarationError(
+        "in conditions", [Violation(code="BP051", field="always", actual=actual, expected=expected)]
+    )
