@@ -13,7 +13,7 @@ from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.configuration import use_config
 from batchpact.contracts.decorator import contract_of
 from batchpact.contracts.figures import Figures
-from batchpact.contracts.flow import check_flow
+from batchpact.contracts.proof.flow import check_flow
 from batchpact.contracts.report import Report
 from batchpact.contracts.reporting import observe
 from batchpact.dataproto.carriers import Carrier, carrier_of

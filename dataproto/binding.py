@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
+
+from torch import Tensor
 
 from batchpact.dataproto.merging import DEFAULTS
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.row_marks import Mask
-from batchpact.schemas.axes import Size
+from batchpact.schemas.axes import Size, readable
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.describe import describe
 from batchpact.schemas.diagnose import Context, diagnose
@@ -43,6 +46,22 @@ def bound(schema: type[BatchSchema], dims: Mapping[str, int]) -> Bound:
     return Bound(schema, dict(dims))
 
 
+class _Declared(NamedTuple):
+    merges: Mapping[str, Merge]
+    counted: Collection[str]
+    keys: Sequence[FieldSpec]
+
+
+@cache
+def _declared(schema: type[BatchSchema]) -> _Declared:
+    """What derived batches ask for again and again."""
+    compiled = schema.__batchpact__
+    merges = {key: policies.merge for key, policies in compiled.policies.items() if policies.merge is not None}
+    every = {**DEFAULTS, **merges}
+    counted = frozenset(key for key, merge in every.items() if merge.how not in ("equal", "close", "first", "max"))
+    return _Declared(merges, counted, key_fields(compiled.spec))
+
+
 class Bound(NamedTuple):
     """A schema that a batch keeps to, and sizes that its dims must have."""
 
@@ -55,20 +74,19 @@ class Bound(NamedTuple):
         return self.schema.__batchpact__.policies
 
     @property
-    def merges(self) -> dict[str, Merge]:
-        """How meta values become one, by key, where this is declared."""
-        return {key: policies.merge for key, policies in self.policies.items() if policies.merge is not None}
+    def merges(self) -> Mapping[str, Merge]:
+        """How values become one, by key, where this is declared."""
+        return _declared(self.schema).merges
 
     @property
-    def counted(self) -> list[str]:
-        """The meta keys in whose merged value each part counts."""
-        merges = {**DEFAULTS, **self.merges}
-        return [key for key, merge in merges.items() if merge.how not in ("equal", "close", "first", "max")]
+    def counted(self) -> Collection[str]:
+        """The meta keys whose value is another one when it is merged with itself: each part counts in it."""
+        return _declared(self.schema).counted
 
     @property
-    def keys(self) -> list[FieldSpec]:
+    def keys(self) -> Sequence[FieldSpec]:
         """The fields that say which row is which."""
-        return key_fields(self.schema.__batchpact__.spec)
+        return _declared(self.schema).keys
 
     def sizes(self, stores: Stores) -> dict[str, Size]:
         """The size of each dim, as most fields have it, also of a batch that does not keep to the schema."""
@@ -96,7 +114,8 @@ class Bound(NamedTuple):
         Args:
             stores: the batch.
             history: what is known of its fields, in words.
-            values: whether the rules on values are checked, too; that keys do not repeat is checked in any case.
+            values: whether the rules on values are checked, too. That keys do not repeat is checked in any case, unless
+                they are on a device, which would synchronise.
             pads: which rows are padding.
             part: the number of the part of a concat that this is.
 
@@ -116,10 +135,14 @@ class Bound(NamedTuple):
             sizes, dims, violations = found.sizes, found.dims, found.violations
         if not violations and values:
             violations = check_values(self.schema, stores, pads=pads)
-        elif not violations:
+        elif not violations and self._keys_are_readable(stores):
             repeated = repeated_key(compiled.spec, stores, pads)
             violations = [] if repeated is None else [repeated]
         if violations:
             holder = "a batch" if part is None else f"part {part}"
             raise contract_error(f"where {holder} is bound to {compiled.spec.name}", violations, dims)
         return sizes
+
+    def _keys_are_readable(self, stores: Stores) -> bool:
+        values = [stores.tensors.get(field.key) for field in self.keys]
+        return readable(*(value for value in values if isinstance(value, Tensor)))

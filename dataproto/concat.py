@@ -9,7 +9,7 @@ import numpy as np
 
 from batchpact.dataproto.binding import Bound
 from batchpact.dataproto.build import columns_of
-from batchpact.dataproto.carried import Carried, in_common
+from batchpact.dataproto.carried import NOTHING, Carried, in_common
 from batchpact.dataproto.filling import fill_absent
 from batchpact.dataproto.lengthening import lengthen
 from batchpact.dataproto.merging import DEFAULTS, merge_meta
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from batchpact.dataproto.container import DataProto
 
 _LENGTHS = "concat(parts, pad=True) makes rows equally long"
-_NOTHING: Mapping[str, Carried] = {}
 
 
 def concat_batches(
@@ -80,7 +79,7 @@ def concat_stores(
     parts: Sequence[Stores],
     histories: Sequence[Callable[[], Mapping[str, str]]],
     policies: Mapping[str, Merge] = DEFAULTS,
-    carried: Mapping[str, Carried] = _NOTHING,
+    carried: Carried = NOTHING,
     padded: Collection[str] = (),
     noun: str = "part",
 ) -> tuple[Stores, list[Violation]]:

@@ -12,7 +12,7 @@ from typing_extensions import Self
 
 from batchpact.dataproto import build
 from batchpact.dataproto.binding import Bound
-from batchpact.dataproto.carried import Carried, carry, snapshot
+from batchpact.dataproto.carried import NOTHING, Carried
 from batchpact.dataproto.equality import difference
 from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
 from batchpact.dataproto.refusal import refuse
@@ -38,7 +38,7 @@ class Batch:
     _reads: Mapping[str, Collection[str]] = _NOTHING
     _rewrites: frozenset[str] = frozenset()
     _bound: Bound | None = None
-    _carried: Mapping[str, Carried] = _NOTHING
+    _carried: Carried = NOTHING
     _handed: tuple[Batch, HandOut] | None = None
 
     def __init__(
@@ -109,9 +109,8 @@ class Batch:
             made._writers, made._reads, made._rewrites = self._writers, self._reads, self._rewrites
         if self._bound is not None:
             made._bound = self._bound
-            counted = self._bound.counted
-            if counted:
-                self._carried = made._carried = carry(self._carried, self.meta_info, counted)
+            self._carried = self._carried.now(self.meta_info, self._bound.counted)
+            made._carried = self._carried.handed_on()
         return made
 
     @property
@@ -154,7 +153,7 @@ class Batch:
         """Plain parts: pickling never changes the batch, and what a stage was not handed stays behind."""
         carried = {key: value for key, value in self.__dict__.items() if key.startswith("_") and key != "_handed"}
         batch = None if self.batch is None else (items(self.batch), tuple(self.batch.batch_size), self.batch.device)
-        carried |= {name: dict(getattr(self, name)) for name in ("_writers", "_reads", "_carried")}  # no proxies
+        carried["_writers"], carried["_reads"] = dict(self._writers), dict(self._reads)
         return carried | {
             "batch": batch,
             "non_tensor_batch": dict(self.non_tensor_batch),
@@ -164,7 +163,7 @@ class Batch:
     def __setstate__(self, state: dict[str, Any]) -> None:
         batch = state.pop("batch")
         self.__dict__.update(state)
-        self._carried = snapshot(self._carried)
+        self._carried = self._carried.received()
         self.batch = None if batch is None else store(*batch)
 
     # --- handing out ---------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ import copy
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import cast
 
-from batchpact.dataproto.carried import Carried, is_one_object
+from batchpact.dataproto.carried import NOTHING, Carried, is_one_object
 from batchpact.dataproto.equality import difference
 from batchpact.dataproto.reducing import Parts, Unmergeable, kinds_of, reduce_numbers
 from batchpact.schemas.describe import describe
@@ -19,13 +19,11 @@ EQUAL = Merge("equal")
 DEFAULTS: Mapping[str, Merge] = {METRICS: Merge("collect")}
 """What holds in a concat where no policy is declared; verl collects metrics."""
 
-_NOTHING: Mapping[str, Carried] = {}
-
 
 def merge_meta(
     metas: Sequence[Mapping[str, object]],
     policies: Mapping[str, Merge] = DEFAULTS,
-    carried: Mapping[str, Carried] = _NOTHING,
+    carried: Carried = NOTHING,
     noun: str = "part",
 ) -> tuple[dict[str, object], list[Violation]]:
     """The meta of a concat: every key that a part has, merged by its policy.
@@ -43,7 +41,7 @@ def merge_meta(
     violations: list[Violation] = []
     for key in dict.fromkeys(key for meta in metas for key in meta):
         parts = [(f"{noun} {part}", meta[key]) for part, meta in enumerate(metas) if key in meta]
-        if key in carried or is_one_object([value for _, value in parts]):
+        if key in carried.values or is_one_object([value for _, value in parts]):
             merged[key] = parts[0][1]
             continue
         try:

@@ -70,7 +70,7 @@ def join_in_place(left: DataProto, right: DataProto, on_conflict: OnConflict, *,
         left._bound.check(_merged(mine, gained), left.history(), pads=marks.pads)
     left._put(gained.stores, [key for _, key in gained.leaves])
     left._writers = {**left._writers, **right._writers}
-    left._carried = {**right._carried, **left._carried}
+    left._carried = left._carried.joined_by(right._carried)
     left._marks = marks
 
 
@@ -100,7 +100,7 @@ class _Merging:
         Raises:
             Unmergeable: if the values do not fit the policy.
         """
-        if key in self._carried or is_one_object([left, right]):
+        if key in self._carried.values or is_one_object([left, right]):
             return left
         return merge_values([("left", left), ("right", right)], self._merges[key])
 

@@ -12,6 +12,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
+from batchpact.schemas.condition_specs import ConditionSpec
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.policies import MergeName, Side
 
@@ -106,7 +107,7 @@ class FieldSpec(Record):
     description: str = ""
     rules: tuple[RuleSpec, ...] = ()
     source: str | None = None
-    when: str | None = None
+    when: ConditionSpec | None = None
     merge: MergeSpec | None = None
     pad: PadSpec | None = None
     fill: FillSpec | None = None
@@ -157,13 +158,17 @@ class StageSpec(Record):
     pad_safe: bool = False
     graph: Literal["refuse", "allow"] = "refuse"
     layouts: tuple[Layout, ...] = ("dense", "jagged")
-    when: str | None = None
+    when: ConditionSpec | None = None
 
 
 class PipelineSpec(Record):
-    """Stages in the order in which they run, with what goes in and what is wanted at the end."""
+    """Stages in the order in which they run, with what goes in and what is wanted at the end.
+
+    `always` are conditions that hold in every configuration that anybody runs.
+    """
 
     name: str
     inputs: SchemaSpec
     outputs: tuple[str, ...] = ()
     stages: tuple[StageSpec, ...] = ()
+    always: tuple[ConditionSpec, ...] = ()

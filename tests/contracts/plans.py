@@ -7,7 +7,7 @@ from typing import Any, get_args
 from jaxtyping import Float32
 from torch import Tensor
 
-from batchpact.contracts.flow import check_flow
+from batchpact.contracts.proof.flow import check_flow
 from batchpact.contracts.report import Report
 from batchpact.schemas import BatchSchema, PipelineSpec, StageSchema
 

@@ -9,7 +9,7 @@ from jaxtyping import Float, Float32, Int64, Shaped
 from torch import Tensor
 
 from batchpact.contracts import Pipeline, Report
-from batchpact.contracts.flow import check_flow
+from batchpact.contracts.proof.flow import check_flow
 from batchpact.schemas import Arg, BatchSchema, From, Jagged, Meta, NonTensor, PipelineSpec
 from batchpact.schemas.rl import grpo
 from tests.contracts.plans import PerRow, PerToken, declare, findings, report

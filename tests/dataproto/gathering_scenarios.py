@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Annotated, Any
+from unittest import mock
 
 import numpy as np
 import torch
@@ -23,7 +24,7 @@ CUTS = ([2, 0, 3], [1, 1, 1], [0, 4, 0], [0, 0, 0])
 """How many rows each of three ranks has."""
 
 
-class Optional(BatchSchema):
+class Scored(BatchSchema):
     x: Float32[Tensor, "batch"]
     bonus: Annotated[Float32[Tensor, "batch"], Fill(-1.0)] | None = None
     tokens: Annotated[Meta[int], Merge("sum")] | None = None
@@ -60,6 +61,16 @@ def every_kind(cut: list[int], seed: int) -> Callable[[int, int], Any]:
 def of(*batches: Any) -> Callable[[int, int], Any]:
     """Each rank gathers its own of these; a function makes one."""
     return lambda rank, world: gathered(batches[rank]() if callable(batches[rank]) else batches[rank])
+
+
+def unsent(*batches: Any) -> Callable[[int, int], Any]:
+    """The same, where no tensor may be sent to another rank."""
+
+    def scenario(rank: int, world: int) -> Any:
+        with mock.patch.object(dist, "all_gather", side_effect=AssertionError("a tensor was sent")):
+            return of(*batches)(rank, world)
+
+    return scenario
 
 
 # --- scenarios ------------------------------------------------------------------------------------------------------
@@ -112,13 +123,13 @@ def unseen(rank: int, world: int) -> Any:
 def bound(rank: int, world: int) -> Any:
     """Policies of a bound schema; only rank 1 has the optional field."""
     fields = {"x": torch.full((1,), float(rank))} | ({"bonus": torch.full((1,), 9.0)} if rank == 1 else {})
-    data = DataProto.from_dict(fields, meta_info={"tokens": rank + 1}).bind(Optional)
+    data = DataProto.from_dict(fields, meta_info={"tokens": rank + 1}).bind(Scored)
     told = gathered(data)
-    return told, data._bound is not None and data._bound.schema is Optional, data.presence("bonus").tolist()
+    return told, data._bound is not None and data._bound.schema is Scored, data.presence("bonus").tolist()
 
 
 def breaks_its_schema(rank: int, world: int) -> Any:
-    return gathered(fields(torch.full((1,), float(rank))).bind(Optional, dims={"batch": 1}))
+    return gathered(fields(torch.full((1,), float(rank))).bind(Scored, dims={"batch": 1}))
 
 
 def in_a_stage(rank: int, world: int) -> Any:
@@ -133,6 +144,19 @@ def in_a_stage(rank: int, world: int) -> Any:
         except KeyError as error:
             seen.append(type(error).__name__)
     return plain(handed), seen
+
+
+def no_field(rank: int, world: int) -> Any:
+    data = DataProto(TensorDict({}, batch_size=[rank]))
+    all_gather_data_proto(data, None)
+    return len(data)
+
+
+def two_batch_axes(rank: int, world: int) -> Any:
+    data = DataProto.from_dict({"x": torch.full((rank, 2), rank)}, num_batch_dims=2)
+    all_gather_data_proto(data, None)
+    assert data.batch is not None
+    return plain(data), list(data.batch.batch_size)
 
 
 def no_data(rank: int, world: int) -> Any:
@@ -167,7 +191,7 @@ def inner_and_odd(rank: int, world: int) -> Any:
 
 
 def inconsistent() -> DataProto:
-    data = fields(torch.ones(2), uid=["a", "b"])
+    data = fields(torch.ones(2))
     data.non_tensor_batch["late"] = column("abc")
     return data
 
@@ -189,21 +213,21 @@ IMAGE = DataProto.from_dict({"x": torch.ones(1), "pixels": torch.ones(1, 3)}, {"
 TEXT = DataProto.from_dict({"x": torch.ones(1)}, {"uid": ["b"]})
 
 REFUSED: dict[str, Callable[[int, int], Any]] = {
-    "fields": of(written(IMAGE, pixels="render"), TEXT, TEXT),
-    "kinds": of(
+    "fields": unsent(written(IMAGE, pixels="render"), TEXT, TEXT),
+    "kinds": unsent(
         fields(torch.ones(2, 3), c=[1, 2]),
         fields(torch.ones(1, 3).double(), c=np.ones(1)),
         fields(torch.ones(0, 3), c=[]),
     ),
-    "row shapes": of(fields(torch.ones(4, 17)), fields(torch.ones(4, 21)), fields(torch.ones(0, 17))),
-    "layouts": of(
+    "row shapes": unsent(fields(torch.ones(4, 17)), fields(torch.ones(4, 21)), fields(torch.ones(0, 17))),
+    "layouts": unsent(
         fields(jagged([1], [2, 3])), fields(jagged_on_2([[1], [2]])), fields(torch.ones(1, 3, dtype=torch.int64))
     ),
-    "places": of(fields(torch.ones(1)), DataProto(None, {"x": column([1.0])}, {"k": 1}), fields(torch.ones(1))),
+    "places": unsent(fields(torch.ones(1)), DataProto(None, {"x": column([1.0])}, {"k": 1}), fields(torch.ones(1))),
     "meta": of(*[DataProto.from_dict({"x": torch.ones(1)}, meta_info={"k": rank // 2}) for rank in range(3)]),
-    "inconsistent": of(fields(torch.ones(2)), inconsistent, fields(torch.ones(2))),
-    "no batch": of(fields(torch.ones(2)), fields(torch.ones(2)), {"x": torch.ones(2)}),
-    "unpicklable": of(fields(torch.ones(1), c=["ok"]), with_lambdas, with_lambdas),
+    "inconsistent": unsent(fields(torch.ones(2)), inconsistent, fields(torch.ones(2))),
+    "no batch": unsent(fields(torch.ones(2)), fields(torch.ones(2)), {"x": torch.ones(2)}),
+    "unpicklable": unsent(fields(torch.ones(1), c=["ok"]), with_lambdas, with_lambdas),
     "no data": no_data,
     "schema": breaks_its_schema,
     "strangers": smaller_group,
@@ -224,8 +248,8 @@ SCENARIOS: dict[str, Callable[[int, int], Any]] = {
     "one has nothing": of(small()[:1], DataProto(), small()[1:]),
     "nobody has anything": of(DataProto(), DataProto(), DataProto()),
     "columns alone": of(*[DataProto.from_dict(non_tensors={"c": cells}) for cells in ([1], [[2], 3], [])]),
-    "no field": of(*[DataProto(TensorDict({}, batch_size=[rows])) for rows in (1, 0, 2)]),
-    "two batch axes": of(*[DataProto.from_dict({"x": torch.full((n, 2), n)}, num_batch_dims=2) for n in range(3)]),
+    "no field": no_field,
+    "two batch axes": two_batch_axes,
     "meta": of(
         DataProto(meta_info={"k": [1, {"a": np.nan}], "metrics": {"loss": 1.0}}),
         DataProto(meta_info={"k": [1, {"a": np.nan}], "metrics": {"loss": 2.0, "kl": 3.0}}),

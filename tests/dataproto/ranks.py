@@ -21,8 +21,8 @@ from typing import Any
 import torch.distributed as dist
 
 ROOT = Path(__file__).parents[2]
-SECONDS_OF_A_COLLECTIVE = 20
-SECONDS_OF_A_RUN = 120
+SECONDS_OF_A_COLLECTIVE = 60
+SECONDS_OF_A_RUN = 240
 
 
 def run_ranks(module: str, world: int, folder: Path) -> list[dict[str, Any]]:

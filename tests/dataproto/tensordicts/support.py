@@ -1,4 +1,4 @@
-"""What the tests of this folder share: whole messages, and what a `TensorDict` holds, told without the code under test."""
+"""What the tests of this folder share: whole messages, and what a `TensorDict` holds, told without our own code."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.dataproto.tensordicts.support import refuses, shown, small, tensors, 
 
 pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage")
 
-# --- concat -------------------------------------------------------------------------------------------------------------
+# --- concat -----------------------------------------------------------------------------------------------------------
 
 
 def test_every_kind_of_entry_is_put_one_below_the_other() -> None:
@@ -200,7 +200,7 @@ def test_parts_that_differ_are_named(parts: Any, lines: list[str]) -> None:
         tu.concat_tensordict(parts)
 
 
-# --- concat without a batch axis ----------------------------------------------------------------------------------------
+# --- concat without a batch axis --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("concat", [tu.concat_tensordict, tu.concat_tensordict_with_none_bsz])
@@ -260,7 +260,7 @@ def test_values_without_a_batch_axis_that_differ_are_named(parts: Any, lines: li
         tu.concat_tensordict_with_none_bsz(parts)
 
 
-# --- union --------------------------------------------------------------------------------------------------------------
+# --- union ------------------------------------------------------------------------------------------------------------
 
 
 def test_it_is_the_function_that_the_container_has() -> None:

@@ -17,7 +17,7 @@ from tests.dataproto.tensordicts.support import refuses, shown, small, tensors, 
 
 pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage")
 
-# --- of dicts -----------------------------------------------------------------------------------------------------------
+# --- of dicts ---------------------------------------------------------------------------------------------------------
 
 
 def test_tensors_columns_and_meta_get_their_entries() -> None:
@@ -212,7 +212,7 @@ def test_a_tensordict_and_a_dataproto_are_made_of_each_other() -> None:
     assert plain(DataProto.from_tensordict(batch)) == plain(data)
 
 
-# --- of rows ------------------------------------------------------------------------------------------------------------
+# --- of rows ----------------------------------------------------------------------------------------------------------
 
 
 def test_rows_become_tensors_of_one_shape_jagged_ones_and_columns() -> None:
@@ -316,7 +316,7 @@ def test_rows_that_do_not_fit_together_are_refused_with_their_numbers(rows: Any,
         tu.list_of_dict_to_tensordict(rows)
 
 
-# --- without gaps -------------------------------------------------------------------------------------------------------
+# --- without gaps -----------------------------------------------------------------------------------------------------
 
 
 def test_tensors_without_gaps_are_not_copied_and_the_rest_is_an_own_one() -> None:

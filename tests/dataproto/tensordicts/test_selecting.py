@@ -41,7 +41,7 @@ def expected(rows: list[int]) -> dict[str, tuple[str, str]]:
     }
 
 
-# --- cutting ------------------------------------------------------------------------------------------------------------
+# --- cutting ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("chunks", [1, 2, 3, 6])
@@ -135,7 +135,7 @@ def test_what_cannot_be_cut_is_refused(batch: Any, chunks: Any, line: str) -> No
         tu.chunk_tensordict(batch, chunks)
 
 
-# --- choosing -----------------------------------------------------------------------------------------------------------
+# --- choosing ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -223,7 +223,7 @@ def test_an_index_that_does_not_fit_is_refused(batch: Any, indices: Any, line: s
         tu.index_select_tensor_dict(batch, indices)
 
 
-# --- mini-batches -------------------------------------------------------------------------------------------------------
+# --- mini-batches -----------------------------------------------------------------------------------------------------
 
 
 def rows_of(parts: Any) -> list[list[int]]:
@@ -297,7 +297,7 @@ def test_what_cannot_be_gone_through_is_refused_at_the_call(arguments: dict[str,
         tu.make_iterator(**{"tensordict": numbered(), "mini_batch_size": 2, "epochs": 1, **arguments})
 
 
-# --- padding ------------------------------------------------------------------------------------------------------------
+# --- padding ----------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

@@ -93,12 +93,20 @@ class Space:
         if not self.valid:
             raise _wrong("no configuration satisfies all of them", "constraints that can hold together")
 
-    def points_of(self, condition: ConditionSpec | None) -> int:
-        """Where a condition holds; everywhere for None."""
+    def points_of(self, condition: ConditionSpec | None, where: Callable[[str], tuple[int, int]] | None = None) -> int:
+        """Where a condition holds; everywhere for None.
+
+        Args:
+            condition: what is asked.
+            where: tells of a field where it is there for certain and where it may be, which is as free as a key.
+        """
         if condition is None:
             return self.everything
         if isinstance(condition, TestSpec):
             key = _key(condition.subject)
+            if key[0] == "present" and where is not None:
+                certain, maybe = where(key[1])
+                return certain | (maybe & self._sets[key, 0])
             at = self._tests[key].index(condition.model_copy(update={"name": None}))
             found = 0
             for number, case in enumerate(self._cases[key]):
@@ -106,8 +114,8 @@ class Space:
                     found |= self._sets[key, number]
             return found
         if isinstance(condition, NotSpec):
-            return self.everything & ~self.points_of(condition.of)
-        parts = [self.points_of(part) for part in condition.of]
+            return self.everything & ~self.points_of(condition.of, where)
+        parts = [self.points_of(part, where) for part in condition.of]
         found = self.everything if isinstance(condition, AllSpec) else 0
         for part in parts:
             found = found & part if isinstance(condition, AllSpec) else found | part
@@ -126,25 +134,34 @@ class Space:
                 found &= self._sets[key, fitting[0]] if fitting else 0
         return found
 
-    def smallest(self, points: int) -> str:
-        """In words, a configuration with the fewest fixed keys that lies within a set; empty where all of them do."""
-        if self.valid & ~points == 0:
+    def smallest(self, points: int, among: int) -> str:
+        """In words, a configuration with the fewest fixed keys that lies within a set; empty where all of them do.
+
+        Args:
+            points: the set.
+            among: the configurations that there are.
+        """
+        if among & ~points == 0:
             return ""
-        keys = list(self._cases)
+        keys = [
+            key
+            for key in self._cases
+            if len([1 for at in range(len(self._cases[key])) if self._sets[key, at] & among]) > 1
+        ]
         for size in range(1, min(_EXACT, len(keys)) + 1):
             for chosen in combinations(keys, size):
                 for cases in product(*(range(len(self._cases[key])) for key in chosen)):
-                    if self._within(dict(zip(chosen, cases, strict=True)), points):
+                    if self._within(dict(zip(chosen, cases, strict=True)), points, among):
                         return self._words(dict(zip(chosen, cases, strict=True)))
-        fixed = self._one_of(points & self.valid)
+        fixed = self._one_of(points & among)
         for key in keys:
             fewer = {other: case for other, case in fixed.items() if other != key}
-            if self._within(fewer, points):
+            if self._within(fewer, points, among):
                 fixed = fewer
         return self._words(fixed)
 
-    def _within(self, fixed: Mapping[Key, int], points: int) -> bool:
-        region = self.valid
+    def _within(self, fixed: Mapping[Key, int], points: int, among: int) -> bool:
+        region = among
         for key, case in fixed.items():
             region &= self._sets[key, case]
         return bool(region) and not region & ~points

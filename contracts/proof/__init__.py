@@ -1,0 +1,5 @@
+"""The proof that a pipeline's declarations fit together, in every configuration.
+
+`space.py` makes sets of configurations, `state.py` says what a batch holds in which of them, `step.py` takes one stage
+over one batch, `flow.py` takes all stages over all of them, `loose_ends.py` looks for what nobody needs.
+"""

@@ -1,0 +1,238 @@
+"""All stages of a pipeline over every configuration: each read has been written before, as what it is read as."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+
+from batchpact.contracts.proof.comparing import axis_of, batch_axis, by_words, is_size, origin_words
+from batchpact.contracts.proof.scopes import scoped
+from batchpact.contracts.proof.space import Space
+from batchpact.contracts.proof.state import INPUTS, Held, Snapshot, State
+from batchpact.contracts.proof.step import Step, share_rows
+from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec
+from batchpact.schemas.expressions import Expression
+from batchpact.schemas.names import closest
+from batchpact.schemas.record import FieldSpec, PipelineSpec, SchemaSpec, StageSpec
+from batchpact.schemas.shapes import parse_dims
+from batchpact.schemas.text import join_names
+from batchpact.schemas.violations import Violation, Where
+
+
+def check_flow(
+    pipeline: PipelineSpec,
+    known: Iterable[StageSpec],
+    look_up: Callable[[SubjectSpec], object] | None = None,
+) -> list[Violation]:
+    """Every read has been written before, in the same place, with the same dtype, rank, layout and consistent dims.
+
+    Args:
+        pipeline: the stages in their order.
+        known: stages outside the pipeline, which may be what is missing.
+        look_up: the values of one configuration, if only that one is checked.
+
+    Returns:
+        What is wrong; where it is wrong only in some configurations, the hint says the smallest of them.
+    """
+    return Flow(pipeline, list(known), look_up).run()
+
+
+class Flow:
+    """The proof of one pipeline.
+
+    Attributes:
+        stages: the stages, with their conditions about nothing but this pipeline.
+        space: the configurations.
+        live: the points in which each stage runs.
+    """
+
+    def __init__(
+        self,
+        pipeline: PipelineSpec,
+        known: Sequence[StageSpec],
+        look_up: Callable[[SubjectSpec], object] | None = None,
+    ) -> None:
+        self._pipeline = pipeline
+        self._known = known
+        self.stages = [scoped(stage) for stage in pipeline.stages]
+        self.space = Space(_conditions(pipeline.inputs, self.stages), pipeline.always)
+        self._valid = self.space.valid if look_up is None else self.space.valid & self.space.where(look_up)
+        self._state = State(self._valid)
+        self.live: list[int] = []
+        self._found: dict[Violation, int] = {}
+
+    def run(self) -> list[Violation]:
+        """Take the stages one after the other."""
+        start = Snapshot({}, None, {})
+        self._state.set_batch(self._valid, None)
+        for points, inputs in self._narrowed(self._valid, self._pipeline.inputs):
+            names: dict[str, Expression] = {}
+            self._state.set_batch(points, axis_of(batch_axis(inputs), "inputs", names))
+            self._write(points, -1, INPUTS, inputs, names, start)
+        for at, stage in enumerate(self.stages):
+            self._take(at, stage)
+        for key in self._pipeline.outputs:
+            self._check_output(key)
+        return [self._with_configuration(violation, points) for violation, points in self._found.items()]
+
+    def _take(self, at: int, stage: StageSpec) -> None:
+        points = self._valid & self._points(stage.when)
+        self.live.append(points)
+        keys = [*(field.key for field in (*stage.reads.fields, *stage.writes.fields)), *stage.drops]
+        gone: dict[str, str] = {}
+        parts = [
+            (part, reads, writes)
+            for group in self._state.groups(points, keys)
+            for piece, reads in self._narrowed(group, stage.reads)
+            for part, writes in self._narrowed(piece, stage.writes)
+        ]
+        for part, reads, writes in parts:
+            snapshot = self._state.snapshot(part, keys)
+            step = Step(reads, snapshot, lambda key: self._who(key, at))
+            for violation in step.found:
+                self._add(violation, stage.name, part)
+            self._rows(part, stage, writes, step.names, gone)
+            for key in stage.drops:
+                if key in snapshot.held:
+                    self._state.set(part, key, None)
+                    gone[key] = f"dropped by '{stage.name}'"
+            self._write(part, at, stage.name, writes, step.names, snapshot)
+        self._state.lost.update(gone)
+
+    # --- conditions ----------------------------------------------------------------------------------------------
+
+    def _points(self, condition: ConditionSpec | None) -> int:
+        return self.space.points_of(condition, self._state.where)
+
+    def _narrowed(self, points: int, schema: SchemaSpec) -> list[tuple[int, SchemaSpec]]:
+        """A set of points cut along the conditions of the fields, with the fields that are there in each part."""
+        conditional = [field for field in schema.fields if field.when is not None]
+        parts = [(points, schema)]
+        for field in conditional:
+            holds = self._points(field.when)
+            cut = []
+            for part, kept in parts:
+                if inside := part & holds:
+                    cut.append((inside, kept))
+                if outside := part & ~holds:
+                    fewer = tuple(other for other in kept.fields if other.name != field.name)
+                    cut.append((outside, kept.model_copy(update={"fields": fewer})))
+            parts = cut
+        return [(part, kept) for part, kept in parts if part]
+
+    def _add(self, violation: Violation, stage: str, points: int, boundary: str = "reads") -> None:
+        where = Where(pipeline=self._pipeline.name, stage=stage, boundary=boundary)
+        placed = violation.model_copy(update={"where": where})
+        self._found[placed] = self._found.get(placed, 0) | points
+
+    def _with_configuration(self, violation: Violation, points: int) -> Violation:
+        """The violation with the smallest configuration that breaks it, where others do not."""
+        live = self._valid & ~points
+        smallest = self.space.smallest(points, self._valid) if live else ""
+        if not smallest:
+            return violation
+        hint = f"{violation.hint}; " if violation.hint else ""
+        return violation.model_copy(update={"hint": f"{hint}with {smallest}"})
+
+    # --- reading -------------------------------------------------------------------------------------------------
+
+    def _who(self, key: str, at: int) -> str:
+        """What would write a field that is missing."""
+        if key in self._state.lost:
+            return f"it was there, and {self._state.lost[key]}"
+        stages = self._pipeline.stages
+        before = [stage.name for stage in stages[:at] if stage.writes.field(key)]
+        if before:
+            return f"'{before[-1]}' writes it, and not in every configuration"
+        later = [stage.name for stage in stages[at + 1 :] if stage.writes.field(key)]
+        if later:
+            return f"nothing before writes it; '{later[0]}' writes it, and comes later"
+        inside = {stage.qualname for stage in stages}
+        outside = [stage for stage in self._known if stage.writes.field(key) and stage.qualname not in inside]
+        if outside:
+            listed = join_names([f"'{stage.name}' ({stage.qualname})" for stage in outside], limit=3)
+            verb = "is" if len(outside) == 1 else "are"
+            return f"nothing before writes it; {listed} would, and {verb} not in the pipeline"
+        match = closest(key, [name for name, held in self._state.fields.items() if held])
+        near = "" if match is None else f"; closest name: '{match}', {origin_words(self._writer(match))}"
+        return f"nothing before writes it, and no known stage does{near}"
+
+    def _writer(self, key: str) -> str:
+        return self._state.fields[key][-1][1].writer
+
+    def _check_output(self, key: str) -> None:
+        certain, maybe = self._state.where(key)
+        absent = self._valid & ~certain & ~maybe
+        if absent:
+            hint = self._who(key, len(self.stages))
+            violation = Violation(code="BP001", field=key, expected="an output of the pipeline", hint=hint)
+            self._add(violation, "outputs", absent)
+        for points, held in self._state.fields.get(key, ()):
+            if not held.field.required:
+                hint = f"{by_words(held.writer)} may leave it out; make it required there"
+                violation = Violation(code="BP001", field=key, expected="an output of the pipeline", hint=hint)
+                self._add(violation, "outputs", points)
+
+    # --- writing -------------------------------------------------------------------------------------------------
+
+    def _rows(
+        self, points: int, stage: StageSpec, writes: SchemaSpec, names: dict[str, Expression], gone: dict[str, str]
+    ) -> None:
+        """What a stage does to the batch axis of everything that the batch holds."""
+        state, kind = self._state, stage.rows.kind
+        if kind == "new":
+            for key, variants in state.fields.items():
+                if any(chosen & points for chosen, _ in variants):
+                    gone[key] = f"left behind by '{stage.name}', which makes new rows"
+                    state.set(points, key, None)
+        if kind in ("same", "permute"):
+            batch = next((expression for chosen, expression in state.batches if chosen & points), None)
+            share_rows(writes, batch, names)
+            return
+        dim = batch_axis(stage.writes, stage.reads)
+        names.pop(dim.text, None)
+        batch = axis_of(dim, stage.name, names)
+        state.set_batch(points, batch)
+        for key, variants in list(state.fields.items()):
+            for chosen, held in variants:
+                if chosen & points and held.axes and held.field.place("tensor") is not None:
+                    state.set(chosen & points, key, replace(held, axes=(batch, *held.axes[1:])))
+
+    def _write(
+        self,
+        points: int,
+        at: int,
+        writer: str,
+        schema: SchemaSpec,
+        names: dict[str, Expression],
+        before: Snapshot,
+    ) -> None:
+        label = "inputs" if writer == INPUTS else writer
+        for field in schema.fields:
+            self._state.set(points, field.key, _held(at, writer, label, field, names, before.held.get(field.key)))
+
+
+def _held(
+    at: int, writer: str, label: str, field: FieldSpec, names: dict[str, Expression], before: Held | None
+) -> Held:
+    """A field that was just written."""
+    if is_size(field):
+        return Held(writer, field, (Expression.name(f"{label}.{field.key}"),), at)
+    place = field.place("tensor")
+    axes = None
+    if place is not None:
+        dims = parse_dims(place.dims or "")
+        if all(dim.kind != "many" for dim in dims):
+            axes = tuple(axis_of(dim, label, names) for dim in dims)
+    if before is not None and before.field.required and not field.required:
+        field = field.model_copy(update={"required": True})  # left out, the field is what it was before
+    return Held(writer, field, axes, at)
+
+
+def _conditions(inputs: SchemaSpec, stages: Iterable[StageSpec]) -> list[ConditionSpec]:
+    fields = [*inputs.fields]
+    found = []
+    for stage in stages:
+        fields += [*stage.reads.fields, *stage.writes.fields]
+        found.append(stage.when)
+    return [condition for condition in (*found, *(field.when for field in fields)) if condition is not None]

@@ -1,0 +1,39 @@
+"""Conditions of a stage as conditions of the pipeline: an argument is another one in each call."""
+
+from __future__ import annotations
+
+from batchpact.schemas.condition_specs import ConditionSpec, NotSpec, SubjectSpec, TestSpec
+from batchpact.schemas.record import SchemaSpec, StageSpec
+
+
+def scoped(stage: StageSpec) -> StageSpec:
+    """The stage with its arguments named after it, or after the key of the configuration that fills them."""
+    sources = {field.key: field.source for field in stage.reads.fields if field.place("arg") is not None}
+    conditional = any(field.when is not None for field in (*stage.reads.fields, *stage.writes.fields))
+    if stage.when is None and not conditional:
+        return stage
+
+    def subject(found: SubjectSpec) -> SubjectSpec:
+        if found.source != "arg":
+            return found
+        path = sources.get(found.name)
+        if path is not None:
+            return SubjectSpec(source="config", name=path, default=found.default)
+        return found.model_copy(update={"name": f"{stage.name}.{found.name}"})
+
+    def condition(found: ConditionSpec) -> ConditionSpec:
+        if isinstance(found, TestSpec):
+            return found.model_copy(update={"subject": subject(found.subject)})
+        if isinstance(found, NotSpec):
+            return found.model_copy(update={"of": condition(found.of)})
+        return found.model_copy(update={"of": tuple(condition(part) for part in found.of)})
+
+    def schema(found: SchemaSpec) -> SchemaSpec:
+        fields = tuple(
+            field if field.when is None else field.model_copy(update={"when": condition(field.when)})
+            for field in found.fields
+        )
+        return found.model_copy(update={"fields": fields})
+
+    when = None if stage.when is None else condition(stage.when)
+    return stage.model_copy(update={"when": when, "reads": schema(stage.reads), "writes": schema(stage.writes)})

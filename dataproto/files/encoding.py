@@ -1,0 +1,190 @@
+"""Values as data: what a cell or a meta value is made of, in the forms of `forms.py`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from typing import Any, TypeAlias
+
+import numpy as np
+from torch import Tensor
+
+from batchpact.dataproto import nested
+from batchpact.dataproto.files import forms, images
+from batchpact.dataproto.files.arrays import flat_array
+from batchpact.dataproto.files.dtypes import plain_numpy
+from batchpact.dataproto.rows import Rows
+from batchpact.schemas.axes import is_jagged
+from batchpact.schemas.dtypes import dtype_name
+
+DEPTH = 100
+"""So many containers may stand in each other."""
+
+_INTS = -(2**63), 2**64 - 1
+_FREE = frozenset((type(None), bool, float))
+_CONTAINERS = {list: forms.List, tuple: forms.Tuple, set: forms.Set, frozenset: forms.FrozenSet}
+
+NameOf: TypeAlias = Callable[[int], object]
+
+
+class Unencodable(Exception):
+    """A value that is not data.
+
+    Attributes:
+        what: what it is, in words.
+        path: where in the cell it stands, as Python would reach it.
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what, self.path = what, ""
+
+
+def encode(value: object) -> forms.Node:
+    """The form of a value; it shares the memory of arrays and tensors.
+
+    Raises:
+        Unencodable: naming the first part that is not data.
+    """
+    return _Encoding().node(value)
+
+
+def type_name(value: object) -> str:
+    """The type of a value as one imports it."""
+    kind = type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+class _Encoding:
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+
+    def node(self, value: Any) -> forms.Node:
+        kind = type(value)
+        if kind in _FREE:
+            return value  # type: ignore[no-any-return]
+        if kind is str:
+            return value if _is_unicode(value) else forms.Surrogates(memoryview(value.encode("utf-8", "surrogatepass")))
+        if kind is int:
+            return value if _INTS[0] <= value <= _INTS[1] else _long(value)
+        if kind in _CONTAINERS:
+            return _CONTAINERS[kind](self._items(value, value, int))
+        if kind is dict:
+            return self._dict(value)
+        if kind is np.ndarray:
+            return self._array(value)
+        if isinstance(value, np.generic):
+            return _scalar(value)
+        if isinstance(value, Tensor):
+            return _tensor(value)
+        if images.is_image(value):
+            return self._image(value)
+        return _small(value)
+
+    def _items(self, values: Collection[object], holder: object, name: NameOf) -> list[forms.Node]:
+        """The forms of what a container holds; `name` says how Python would reach the one at a position."""
+        if _all_free(values):
+            return list(values)  # type: ignore[arg-type]
+        if id(holder) in self._open:
+            raise Unencodable(f"{type_name(holder)} that holds itself")
+        if len(self._open) >= DEPTH:
+            raise Unencodable(f"{type_name(holder)} more than {DEPTH} levels deep")
+        self._open.add(id(holder))
+        nodes: list[forms.Node] = []
+        try:
+            for value in values:
+                nodes.append(self.node(value))
+        except Unencodable as found:
+            found.path = f"[{name(len(nodes))!r}]{found.path}"
+            raise
+        finally:
+            self._open.discard(id(holder))
+        return nodes
+
+    def _dict(self, value: dict[Any, Any]) -> forms.Node:
+        held = self._items(value.values(), value, lambda at: list(value)[at])
+        if all(type(key) is str and _is_unicode(key) for key in value):
+            return forms.Dict(dict(zip(value, held, strict=True)))
+        keys = self._items(value.keys(), value, int)
+        return forms.Pairs(list(zip(keys, held, strict=True)))
+
+    def _array(self, value: np.ndarray) -> forms.Node:
+        shape = list(value.shape)
+        if value.dtype == object:
+            return forms.Objects(shape, self._items(value.reshape(-1).tolist(), value, int))
+        if not plain_numpy(value.dtype):
+            raise Unencodable(f"numpy array of {value.dtype}")
+        return forms.Array(value.dtype.str, shape, memoryview(flat_array(value)))
+
+    def _image(self, value: Any) -> forms.Node:
+        if value.mode not in images.PIXEL_BYTES or not all(value.size):
+            raise Unencodable(f"PIL image of mode {value.mode}, {value.width} by {value.height}")
+        try:
+            info = self._dict(value.info)
+        except Unencodable as found:
+            found.path = f".info{found.path}"
+            raise
+        return forms.Image(value.mode, value.size, memoryview(value.tobytes()), info)
+
+
+def _is_unicode(text: str) -> bool:
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _all_free(values: Collection[Any]) -> bool:
+    """Whether all of these stand for themselves; as fast as can be told, and so not true of every mixture."""
+    kinds = set(map(type, values))
+    if kinds == {int}:
+        return _INTS[0] <= min(values) and max(values) <= _INTS[1]
+    return kinds <= _FREE or (kinds == {str} and all(map(str.isascii, values)))
+
+
+def _long(value: int) -> forms.LongInt:
+    return forms.LongInt(memoryview(value.to_bytes(value.bit_length() // 8 + 1, "little", signed=True)))
+
+
+def _scalar(value: np.generic) -> forms.Scalar:
+    if isinstance(value, np.str_):
+        return forms.Scalar("U", memoryview(str(value).encode("utf-8", "surrogatepass")))
+    if isinstance(value, np.bytes_):
+        return forms.Scalar("S", memoryview(bytes(value)))
+    if not plain_numpy(value.dtype) or type(value) is not value.dtype.type:
+        raise Unencodable(type_name(value))
+    return forms.Scalar(value.dtype.str, memoryview(value.tobytes()))
+
+
+def _tensor(value: Tensor) -> forms.Node:
+    odd = odd_tensor(value)
+    if odd is not None:
+        raise Unencodable(odd)
+    if is_jagged(value):
+        values, offsets, axis = nested.parts(nested.take(value.detach(), Rows.span(0, len(value))))
+        return forms.Jagged(_dense(values), _dense(offsets), axis)
+    if value.is_nested:
+        return forms.Strided(dtype_name(value.dtype), [_dense(row) for row in value.detach().unbind(0)])
+    return _dense(value)
+
+
+def _dense(value: Tensor) -> forms.Dense:
+    return forms.Dense(dtype_name(value.dtype), list(value.shape), memoryview(flat_tensor(value)))
+
+
+def _small(value: Any) -> forms.Node:
+    """What has no parts and is rare."""
+    kind = type(value)
+    if kind is bytes:
+        return forms.Bytes(memoryview(value))
+    if kind is complex:
+        return forms.Complex(value.real, value.imag)
+    if kind is datetime.timedelta:
+        return forms.Duration(value.days, value.seconds, value.microseconds)
+    if kind in (datetime.date, datetime.time, datetime.datetime):
+        # A time zone by name, or the second of two equal hours, is not in the text; such a time is not data.
+        if repr(kind.fromisoformat(value.isoformat())) == repr(value):
+            return forms.Time(kind.__name__, value.isoformat())
+    raise Unencodable(type_name(value))
