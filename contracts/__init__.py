@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from batchpact.contracts.figures import Figures
     from batchpact.contracts.origins import from_rows
     from batchpact.contracts.pipeline import Pipeline
+    from batchpact.contracts.planned import when
     from batchpact.contracts.report import Report
     from batchpact.contracts.reporting import ContractWarning, Event, observe
     from batchpact.contracts.settings import checking
@@ -31,6 +32,7 @@ _HOMES = {
     "from_rows": "origins",
     "observe": "reporting",
     "stage": "decorator",
+    "when": "planned",
     "use_config": "configuration",
 }
 
@@ -46,6 +48,7 @@ __all__ = [
     "observe",
     "stage",
     "use_config",
+    "when",
 ]
 
 

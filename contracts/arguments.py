@@ -100,6 +100,17 @@ class Arguments:
                     )
         return filled
 
+    def look(self, name: str, source: Stores, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
+        """The value that an argument has in a call, or `ABSENT`; nothing is taken out of the call."""
+        for spec, position, _ in self._args:
+            if spec.key == name:
+                if spec.name in kwargs:
+                    return kwargs[spec.name]
+                if position is not None and position < len(args):
+                    return args[position]
+                return self._open(spec, self._reads.new_defaults(), source.args.get(spec.key, ABSENT))
+        return kwargs.get(name, ABSENT)
+
     @staticmethod
     def _open(spec: FieldSpec, defaults: Mapping[str, object], held: object = ABSENT) -> object:
         """A value that the call does not bring: what a Reads was made with, from the configuration, or the default."""

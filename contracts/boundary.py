@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
+from types import MappingProxyType
 from typing import Any
 
 from batchpact.contracts import effects
@@ -47,6 +48,7 @@ class Boundary:
         parameters: the function's parameters by name, with their positions.
         level: the level that this stage asks for, where nothing around it does.
         project: `on`, `record` or `off`.
+        off: the keys of fields that are left out, each with the condition that does not hold.
     """
 
     def __init__(
@@ -60,11 +62,15 @@ class Boundary:
         parameters: Mapping[str, int | None],
         level: Level | None,
         project: Projection,
+        off: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self.spec = spec
         self.name = spec.name
         self.reads = reads
         self.writes = writes
+        self._returned = writes
+        self._parameters = parameters
+        self._off = off
         self.function = function
         self.typed = typed
         self.level: Level | None = level
@@ -73,10 +79,12 @@ class Boundary:
         read_keys = [field.key for field in spec.reads.fields]
         write_keys = frozenset(field.key for field in spec.writes.fields)
         self._read_keys = frozenset(read_keys)
-        self._optional = [f.key for f in spec.reads.fields if f.source or not f.required or f.place("arg") is not None]
+        self._optional = [
+            f.key for f in spec.reads.fields if f.source or not f.required or f.when or f.place("arg") is not None
+        ]
         self.rewrites = frozenset(read_keys) & write_keys
         self._kept = tuple(key for key in _keys(spec.reads, "tensor") if key not in write_keys)
-        self._effects = effects.Effects(spec.reads, spec.writes)
+        self._effects = effects.Effects(spec.reads, spec.writes, off)
         self.writers = {key: spec.name for key in write_keys}
         self._opaque = project != "on" or spec.reads.extra == "allow"
         self._tensors = None if self._opaque else _keys(spec.reads, "tensor")
@@ -84,6 +92,23 @@ class Boundary:
         self._meta = None if self._opaque else _keys(spec.reads, "meta")
         self._rows_differ = spec.rows.kind != "same"
         self.direct = not self._rows_differ and not spec.drops and self.arguments.needless
+
+    def narrowed(self, reads: type[BatchSchema], writes: type[BatchSchema], off: Mapping[str, str]) -> Boundary:
+        """The same contract where conditions are answered: with schemas that say less, and the fields that are off."""
+        spec = self.spec.model_copy(update={"reads": reads.__batchpact__.spec, "writes": writes.__batchpact__.spec})
+        made = Boundary(
+            spec,
+            reads,
+            writes,
+            self.function,
+            typed=self.typed,
+            parameters=self._parameters,
+            level=self.level,
+            project=self.project,
+            off=off,
+        )
+        made._returned = self.writes
+        return made
 
     # --- going in ------------------------------------------------------------------------------------------------
 
@@ -153,7 +178,7 @@ class Boundary:
         withholds = self.project != "off" or self.typed  # a Reads has declared attributes only, and looks up the others
         if passage.level != "off" and withholds and self.spec.reads.extra != "allow":
             report = None if self.project == "on" else partial(self._report, passage)
-            withheld = Withheld(self.name, self._read_keys, partial(carrier.stores, passage.batch), report)
+            withheld = Withheld(self.name, self._read_keys, partial(carrier.stores, passage.batch), report, self._off)
         if self.typed:
             passage.handed = make_instance(self.reads, passage.source, extra, withheld)
             return
@@ -187,7 +212,7 @@ class Boundary:
         origin: Index | None = None
         if isinstance(result, FromRows):
             result, origin = result.result, result.origin
-        fields, known = fields_of(result, self.writes, self._subject, Where(stage=self.name, boundary="writes"))
+        fields, known = fields_of(result, self._returned, self._subject, Where(stage=self.name, boundary="writes"))
         origin = known if origin is None else origin
         source, given = passage.source, self._given(passage)
         found = self._effects.written(

@@ -63,6 +63,30 @@ def check(
         raise typer.Exit(1)
 
 
+@app.command()
+def inspect(
+    file: Annotated[str, typer.Argument(help="A file that DataProto.save_to_disk wrote.")],
+    rows: Annotated[int, typer.Option(min=0, help="Show the first rows, too. Nothing else of the data is read.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what a saved batch holds: fields with type, size and writer, the schema that was bound, the first rows.
+
+    Exits with 0, and with 2 where the file could not be used.
+    """
+    from rich.console import Console
+
+    from batchpact.contracts.inspect import inspected
+    from batchpact.schemas.errors import BatchError
+
+    console = Console(highlight=False, soft_wrap=as_json, emoji=False)
+    try:
+        found = inspected(file, rows)
+    except (BatchError, OSError) as error:
+        console.print(str(error), style="red", markup=False, soft_wrap=True)
+        raise typer.Exit(2) from None
+    console.print(found.as_json() if as_json else found, markup=False)
+
+
 def main() -> None:
     """Run the command line."""
     app()

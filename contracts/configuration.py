@@ -7,6 +7,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from batchpact.schemas.condition_specs import UNKNOWN, SubjectSpec
+from batchpact.schemas.stores import Stores
+
 _CONFIG: ContextVar[object] = ContextVar("batchpact_config", default=None)
 
 
@@ -34,6 +37,11 @@ def use_config(config: object) -> Iterator[None]:
         _CONFIG.reset(token)
 
 
+def config_in_use() -> object:
+    """The configuration of the innermost `use_config` block, or None."""
+    return _CONFIG.get()
+
+
 def config_value(path: str) -> object:
     """The value at a dotted path of the configuration in use, or `ABSENT`."""
     config = _CONFIG.get()
@@ -53,3 +61,20 @@ def look_up(config: object, path: str) -> object:
         else:
             here = getattr(here, part)
     return here
+
+
+def of_config(config: object, subject: SubjectSpec) -> object:
+    """What a condition looks at, as far as a configuration alone says it."""
+    if subject.source != "config" or config is None:
+        return UNKNOWN
+    value = look_up(config, subject.name)
+    return subject.default if value is ABSENT else value
+
+
+def of_batch(config: object, held: Stores, subject: SubjectSpec) -> object:
+    """What a condition looks at, as far as a configuration and a batch say it."""
+    if subject.source == "present":
+        return held.find(subject.name) is not None
+    if subject.source in ("meta", "step"):
+        return held.meta.get(subject.name, subject.default)
+    return of_config(config, subject)

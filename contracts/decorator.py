@@ -17,6 +17,7 @@ from batchpact.contracts.passage import Passage
 from batchpact.contracts.reporting import OBSERVERS
 from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked, is_off
 from batchpact.contracts.signature import keyword_parameters, stage_signature, stated_contract, takes_reads, wrong_stage
+from batchpact.contracts.variants import Variants
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.dataproto.container import DataProto
 from batchpact.schemas.batch import BatchSchema
@@ -212,21 +213,24 @@ def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any
 
 def _coroutine(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any]:
     """A coroutine function stays one."""
+    variants = Variants(boundary)
 
     @functools.wraps(function)
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
         if is_dynamo_compiling():
             return await function(*args, **kwargs)
-        passage, args, kwargs = _enter(boundary, args, kwargs)
-        return boundary.leave(passage, await function(*args, **kwargs))
+        counting, passage, args, kwargs = _enter(boundary, variants, args, kwargs)
+        return counting.leave(passage, await function(*args, **kwargs))
 
     return wrapper
 
 
 def _plain(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any]:
+    variants = Variants(boundary)
+
     def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        passage, args, kwargs = _enter(boundary, args, kwargs)
-        return boundary.leave(passage, function(*args, **kwargs))
+        counting, passage, args, kwargs = _enter(boundary, variants, args, kwargs)
+        return counting.leave(passage, function(*args, **kwargs))
 
     call_unchecked, direct, level = unchecked(boundary, call), boundary.direct, boundary.level
 
@@ -240,15 +244,22 @@ def _plain(function: Callable[..., Any], boundary: Boundary) -> Callable[..., An
 
 
 def _enter(
-    boundary: Boundary, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Passage, tuple[Any, ...], dict[str, Any]]:
-    """Let the batch of a call in; returns the arguments with what the function is handed in the place of the batch."""
+    boundary: Boundary, variants: Variants, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Boundary, Passage, tuple[Any, ...], dict[str, Any]]:
+    """Let the batch of a call in.
+
+    Returns:
+        The contract that counts for this call, the passage, and the arguments with what the function is handed in the
+        place of the batch.
+    """
     place = _find_batch(boundary, args, kwargs)
+    batch = args[place] if isinstance(place, int) else kwargs[place]
+    if variants.conditional:
+        boundary = variants.of(batch, args, kwargs)
+    passage = boundary.enter(batch, args, kwargs)
     if isinstance(place, int):
-        passage = boundary.enter(args[place], args, kwargs)
-        return passage, (*args[:place], passage.handed, *args[place + 1 :]), kwargs
-    passage = boundary.enter(kwargs[place], args, kwargs)
-    return passage, args, {**kwargs, place: passage.handed}
+        return boundary, passage, (*args[:place], passage.handed, *args[place + 1 :]), kwargs
+    return boundary, passage, args, {**kwargs, place: passage.handed}
 
 
 def _find_batch(boundary: Boundary, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int | str:

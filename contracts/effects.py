@@ -51,9 +51,11 @@ class Effects:
     Args:
         reads: what the stage reads.
         writes: what it writes.
+        off: fields that it does not write in this configuration, each with the condition that does not hold.
     """
 
-    def __init__(self, reads: SchemaSpec, writes: SchemaSpec) -> None:
+    def __init__(self, reads: SchemaSpec, writes: SchemaSpec, off: Mapping[str, str]) -> None:
+        self._off = off
         self._read = frozenset(field.key for field in reads.fields)
         self._declared = frozenset(field.key for field in writes.fields)
         self._open = writes.extra == "allow"
@@ -130,7 +132,7 @@ class Effects:
                     out[key] = value  # type: ignore[index]
                 else:
                     unasked.store(placement)[key] = value  # type: ignore[index]
-                    violations.append(_unasked(key, placement, value))
+                    violations.append(_unasked(key, placement, value, self._off.get(key)))
         return Written(fields, unasked, violations)
 
 
@@ -149,14 +151,15 @@ def _changed(key: str, placement: PlacementName) -> Violation:
     )
 
 
-def _unasked(key: str, placement: PlacementName, value: object) -> Violation:
+def _unasked(key: str, placement: PlacementName, value: object, condition: str | None) -> Violation:
+    off = condition is not None
     return Violation(
         code="BP004",
         field=key,
         placement=placement,
         actual=f"returned {describe_in_store(value, placement)}",
-        expected="its Writes do not declare it",
-        hint="declare it, leave it out of the result, or set extra='allow' on Writes",
+        expected=f"it is written where {condition}, and that does not hold" if off else "its Writes do not declare it",
+        hint="" if off else "declare it, leave it out of the result, or set extra='allow' on Writes",
     )
 
 

@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, TypeVar, cast
 
 from batchpact.contracts import registry
 from batchpact.contracts.boundary import Boundary
-from batchpact.contracts.configuration import use_config
-from batchpact.contracts.decorator import contract_of
+from batchpact.contracts.configuration import of_batch, of_config, use_config
 from batchpact.contracts.figures import Figures
-from batchpact.contracts.proof.flow import check_flow
+from batchpact.contracts.planned import StageLike, plan, shown, wrong_plan
+from batchpact.contracts.proof.flow import Flow
 from batchpact.contracts.report import Report
 from batchpact.contracts.reporting import observe
 from batchpact.dataproto.carriers import Carrier, carrier_of
 from batchpact.dataproto.union import union_stores
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.condition_specs import SubjectSpec, holds, words
+from batchpact.schemas.conditions import Condition
 from batchpact.schemas.describe import describe
-from batchpact.schemas.errors import BatchError, ContractError, DeclarationError
+from batchpact.schemas.errors import BatchError, ContractError
 from batchpact.schemas.record import PipelineSpec, StageSpec
-from batchpact.schemas.stage import StageSchema
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.text import count
 from batchpact.schemas.violations import Violation, Where
 
 B = TypeVar("B")
-StageLike: TypeAlias = "Callable[..., Any] | type[StageSchema]"
 
 
 class Pipeline:
@@ -37,9 +36,10 @@ class Pipeline:
     Args:
         name: the name of the pipeline.
         inputs: what the batch holds at the start.
-        stages: stage functions, bound methods of workers, or `StageSchema` classes for stages whose code is elsewhere
-            (such a pipeline can be checked and not run).
+        stages: stage functions, bound methods of workers, `StageSchema` classes for stages whose code is elsewhere
+            (such a pipeline can be checked and not run), other pipelines, and each of these under a condition (`when`).
         outputs: keys that must be there at the end.
+        always: conditions that hold in every configuration that anybody runs: what they exclude is not checked.
 
     Raises:
         DeclarationError: if something in the list is no stage.
@@ -52,35 +52,52 @@ class Pipeline:
         inputs: type[BatchSchema],
         stages: Sequence[StageLike],
         outputs: Sequence[str] = (),
+        always: Sequence[Condition] = (),
     ) -> None:
         if not (isinstance(inputs, type) and issubclass(inputs, BatchSchema)):
-            raise _wrong(name, "inputs", f"{_shown(inputs)} is no BatchSchema", "a class that lists the fields")
+            raise wrong_plan(name, "inputs", f"{shown(inputs)} is no BatchSchema", "a class that lists the fields")
         if not isinstance(stages, Sequence):
-            raise _wrong(name, "stages", f"{_shown(stages)} is no list", "write stages=[...]")
+            raise wrong_plan(name, "stages", f"{shown(stages)} is no list", "write stages=[...]")
+        if not isinstance(always, Sequence) or not all(isinstance(condition, Condition) for condition in always):
+            raise wrong_plan(name, "always", shown(always), "a list of conditions")
         self.name = name
         self.inputs = inputs
-        self._stages = list(stages)
+        self.planned = plan(name, stages)
         self.spec = PipelineSpec(
             name=name,
             inputs=inputs.__batchpact__.spec,
             outputs=(outputs,) if isinstance(outputs, str) else tuple(outputs),
-            stages=tuple(_spec(name, at, stage) for at, stage in enumerate(stages)),
+            stages=tuple(planned.spec for planned in self.planned),
+            always=tuple(condition.spec for condition in always),
         )
         self._report: Report | None = None
 
-    def check(self) -> Report:
+    def check(self, config: object = None) -> Report:
         """Check the whole pipeline without running anything.
 
         Every field that a stage reads was written before, in the same place, with the same dtype, rank and layout, and
-        its dims mean the same as in the other fields that the stage reads.
+        its dims mean the same as in the other fields that the stage reads. What is written is needed, and twins stay
+        equal. This is proved for every configuration that the conditions can tell apart; where only some break it, the
+        finding names the smallest.
+
+        Args:
+            config: check this configuration only: a mapping, an OmegaConf config, a dataclass or a pydantic model.
         """
+        if config is not None:
+            return self._checked(partial(of_config, config))
         if self._report is None:
-            stages = self.spec.stages
-            fields = {field.key for stage in stages for field in (*stage.reads.fields, *stage.writes.fields)}
-            findings = check_flow(self.spec, registry.stages())
-            checked = f"{count(len(stages), 'stage')}, {count(len(fields), 'field')}"
-            self._report = Report(f"pipeline '{self.name}'", checked, tuple(findings))
+            self._report = self._checked(None)
         return self._report
+
+    def _checked(self, look_up: Callable[[SubjectSpec], object] | None) -> Report:
+        stages = self.spec.stages
+        fields = {field.key for stage in stages for field in (*stage.reads.fields, *stage.writes.fields)}
+        flow = Flow(self.spec, list(registry.stages()), look_up)
+        findings = flow.run()
+        checked = f"{count(len(stages), 'stage')}, {count(len(fields), 'field')}"
+        if flow.space.points > 1 and look_up is None:
+            checked += f", {count(flow.configurations, 'configuration')}"
+        return Report(f"pipeline '{self.name}'", checked, tuple(findings))
 
     def run(
         self,
@@ -104,20 +121,36 @@ class Pipeline:
         Raises:
             ContractError: if `check` has errors (nothing is run then), or at the boundary that does not hold.
         """
-        self.check().raise_errors()
+        self.check(config).raise_errors()
         carrier = _carrier(self.name, batch)
         here: Any = carrier.copy(batch)
-        runnable = [_runnable(self.name, stage) for stage in self._stages]
+        running = [planned for planned in self.planned if planned.stage is not None]
+        runnable = [(planned, planned.runnable(self.name)) for planned in running]
         with ExitStack() as stack:
             if config is not None:
                 stack.enter_context(use_config(config))
             if figures is not None:
                 stack.enter_context(observe(figures.add))
-            for at, (stage, boundary) in enumerate(runnable):
+            for at, (planned, boundary) in enumerate(runnable):
+                if not self._runs(planned.spec, carrier.stores(here), config):
+                    continue
                 if progress is not None:
-                    progress(boundary.name, at + 1, len(self._stages))
-                here = _join(self.name, carrier, here, stage(here), boundary)
+                    progress(planned.spec.name, at + 1, len(runnable))
+                here = _join(self.name, carrier, here, cast("Callable[..., Any]", planned.stage)(here), boundary)
         return here  # type: ignore[no-any-return]
+
+    def _runs(self, stage: StageSpec, held: Stores, config: object) -> bool:
+        """Whether a stage is switched on for this batch."""
+        if stage.when is None:
+            return True
+        answer = holds(stage.when, partial(of_batch, config, held))
+        if answer is None:
+            expected = f"a configuration: run(batch, config) with what decides {words(stage.when)}"
+            violation = Violation(
+                code="BP036", field=stage.name, actual="nobody knows whether it runs", expected=expected
+            )
+            raise ContractError(f"in pipeline '{self.name}'", [violation])
+        return answer
 
     def __repr__(self) -> str:
         return f"Pipeline({self.name!r}, {' -> '.join(stage.name for stage in self.spec.stages)})"
@@ -144,39 +177,6 @@ def _join(pipeline: str, carrier: Carrier, batch: Any, result: Any, boundary: Bo
     carrier.put(batch, joined.stores, [*boundary.spec.drops, *(key for _, key in joined.leaves)])
     carrier.mark(batch, writers={key: boundary.name for key in gained.names()}, rewrites=frozenset())
     return batch
-
-
-def _spec(pipeline: str, at: int, stage: StageLike) -> StageSpec:
-    if isinstance(stage, type) and issubclass(stage, StageSchema):
-        return stage.__batchpact__
-    boundary = contract_of(stage)
-    if boundary is None:
-        plain = inspect.isroutine(stage)
-        expected = "decorate it with @stage" if plain else "a stage function or a StageSchema class belongs there"
-        raise _wrong(pipeline, f"stage {at + 1}", f"{_shown(stage)} has no contract", expected)
-    return boundary.spec
-
-
-def _shown(value: object) -> str:
-    return getattr(value, "__qualname__", describe(value))
-
-
-def _wrong(pipeline: str, field: str, actual: str, expected: str) -> DeclarationError:
-    violation = Violation(code="BP051", field=field, actual=actual, expected=expected)
-    return DeclarationError(f"in the pipeline '{pipeline}'", [violation])
-
-
-def _runnable(pipeline: str, stage: StageLike) -> tuple[Callable[..., Any], Boundary]:
-    boundary = contract_of(stage)
-    if boundary is None or isinstance(stage, type):
-        actual, expected = "a declaration without code", "only @stage functions run"
-    elif inspect.iscoroutinefunction(stage):
-        actual, expected = "a coroutine function", "run awaits nothing; await it in a loop of your own"
-    else:
-        return stage, boundary
-    name = getattr(stage, "__qualname__", describe(stage))
-    violation = Violation(code="BP036", field=name, actual=actual, expected=expected)
-    raise ContractError(f"in pipeline '{pipeline}'", [violation])
 
 
 def _carrier(pipeline: str, batch: object) -> Carrier:

@@ -16,6 +16,7 @@ from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.dict_unions import union_numpy_dict, union_tensor_dict
 from batchpact.dataproto.equality import difference, equal
 from batchpact.dataproto.folding import fold_batch_dim, unfold_batch_dim
+from batchpact.dataproto.futures import DataProtoFuture
 from batchpact.dataproto.gathering import all_gather_data_proto
 from batchpact.dataproto.padding import pad_dataproto_to_divisor, unpad_dataproto
 from batchpact.dataproto.row_operations import DataProtoItem
@@ -25,10 +26,12 @@ from batchpact.dataproto.serialization import (
     serialize_single_tensor,
     serialize_tensordict,
 )
+from batchpact.dataproto.size_report import size_report
 
 __all__ = [
     "DataProto",
     "DataProtoConfig",
+    "DataProtoFuture",
     "DataProtoItem",
     "all_gather_data_proto",
     "collate_fn",
@@ -41,6 +44,7 @@ __all__ = [
     "pad_dataproto_to_divisor",
     "serialize_single_tensor",
     "serialize_tensordict",
+    "size_report",
     "unfold_batch_dim",
     "union_numpy_dict",
     "union_tensor_dict",

@@ -30,7 +30,7 @@ class _Label(NamedTuple):
     nth: int
 
     def __str__(self) -> str:
-        return f"{shown_key(self.key)}{' (padding)' if self.padding else ''}"
+        return shown_key(self.key) + (" (padding)" if self.padding else " (again)" if self.nth else "")
 
 
 def align(
@@ -71,7 +71,7 @@ def align(
         return Violation(code="BP023", field=name, actual=actual, expected="a union joins fields of the same rows")
     copy = None if known else next((label for label in wanted if label.nth), None)
     if copy is not None:
-        actual = f"{copy} in several rows, in another order on each side"
+        actual = f"{shown_key(copy.key)} in several rows, in another order on each side"
         expected = "one row for one key, or two sides that know their pad rows"
         return Violation(code="BP023", field=name, actual=actual, expected=expected)
     if realign:
@@ -94,4 +94,4 @@ def _labels(keys: Sequence[RowKey], pads: Mask | None) -> list[_Label]:
 
 
 def _shown(labels: Sequence[_Label]) -> str:
-    return join_names([str(label) for label in labels], _SHOWN) if labels else "nothing"
+    return join_names(list(dict.fromkeys(map(str, labels))), _SHOWN) if labels else "nothing"

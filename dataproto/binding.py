@@ -96,7 +96,7 @@ class Bound(NamedTuple):
 
     def for_fields(self, stores: Stores) -> Bound | None:
         """The same for a batch that fields were taken from: none where it no longer has what the schema requires."""
-        required = (field for field in self.schema.__batchpact__.spec.fields if field.required)
+        required = (field for field in self.schema.__batchpact__.spec.fields if field.required and field.when is None)
         whole = all(stores.find(field.key) is not None for field in required if field.places[0].placement != "arg")
         return self if whole else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from batchpact.dataproto.parts import alike, compare_columns, compare_fields, co
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.row_marks import Mask, join_marks
 from batchpact.dataproto.tensors import Value, cat
+from batchpact.schemas.axes import Size
 from batchpact.schemas.policies import Merge
 from batchpact.schemas.stores import Column, Stores
 from batchpact.schemas.violations import Violation
@@ -61,15 +63,19 @@ def _by_policies(
     operation: str, bound: Bound, parts: Sequence[DataProto], held: list[Stores], *, pad: bool
 ) -> tuple[list[Stores], list[dict[str, Mask]]]:
     """The parts with absent fields filled and, with `pad`, rows of one length."""
-    made, absent, violations = fill_absent(bound.schema, held, [len(part) for part in parts], bound.sizes)
+
+    @cache
+    def sizes(at: int) -> dict[str, Size]:
+        if not held[at].tensors and not held[at].columns:
+            return {}
+        if not pad:
+            return bound.sizes(held[at])
+        return bound.check(held[at], parts[at].history(), pads=parts[at]._marks.pads, part=at)
+
+    known = [sizes(at) for at in range(len(parts))] if pad else []
+    made, absent, violations = fill_absent(bound.schema, held, [len(part) for part in parts], sizes)
     if pad and not violations:
-        sizes = [
-            bound.check(stores, part.history(), pads=part._marks.pads, part=at)
-            if stores.tensors or stores.columns
-            else {}
-            for at, (part, stores) in enumerate(zip(parts, made, strict=True))
-        ]
-        made, violations = lengthen(bound.schema, made, sizes)
+        made, violations = lengthen(bound.schema, made, known)
     if violations:
         raise refuse_all(operation, violations)
     return made, absent

@@ -15,6 +15,7 @@ from batchpact.dataproto.column_chunks import unfold_columns
 from batchpact.dataproto.concat import concat_batches
 from batchpact.dataproto.conversion import Conversions
 from batchpact.dataproto.field_operations import FieldOperations
+from batchpact.dataproto.files.operations import FileOperations
 from batchpact.dataproto.information import Information
 from batchpact.dataproto.iteration import mini_batches
 from batchpact.dataproto.padding import PaddingOperations
@@ -22,7 +23,7 @@ from batchpact.dataproto.union import OnConflict, join_in_place
 from batchpact.schemas.batch import BatchSchema
 
 
-class DataProto(PaddingOperations, FieldOperations, Conversions, Information):
+class DataProto(PaddingOperations, FieldOperations, Conversions, FileOperations, Information):
     """A batch: tensors and columns that share the batch axis, and meta for the batch as a whole.
 
     Args:

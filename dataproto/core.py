@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -17,12 +18,14 @@ from batchpact.dataproto.equality import difference
 from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.row_marks import UNMARKED, RowMarks
-from batchpact.dataproto.tensors import items, store
+from batchpact.dataproto.tensors import clone, items, store
+from batchpact.dataproto.wire.sending import Reduced, reduce
 from batchpact.dataproto.withheld import HandedDict, HandedTensorDict, Withheld
 from batchpact.schemas.describe import describe
 from batchpact.schemas.stores import Column, Stores
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_STAYS = frozenset({"batch", "non_tensor_batch", "meta_info", "_handed"})
 
 
 class Batch:
@@ -147,24 +150,51 @@ class Batch:
         has_tensors = self.batch is not None and len(self.batch.keys())
         return len(self) if has_tensors or self.non_tensor_batch else None
 
-    # --- pickling ------------------------------------------------------------------------------------------------
+    # --- pickling and copying ------------------------------------------------------------------------------------
 
-    def __getstate__(self) -> dict[str, Any]:
-        """Plain parts: pickling never changes the batch, and what a stage was not handed stays behind."""
-        carried = {key: value for key, value in self.__dict__.items() if key.startswith("_") and key != "_handed"}
-        batch = None if self.batch is None else (items(self.batch), tuple(self.batch.batch_size), self.batch.device)
-        carried["_writers"], carried["_reads"] = dict(self._writers), dict(self._reads)
-        return carried | {
-            "batch": batch,
-            "non_tensor_batch": dict(self.non_tensor_batch),
-            "meta_info": dict(self.meta_info),
-        }
+    def __reduce_ex__(self, protocol: Any) -> Reduced:
+        """Plain parts beside the memory of the tensors: pickling never changes the batch."""
+        return reduce(type(self), self.batch, self.non_tensor_batch, self.meta_info, self._unseen(), int(protocol))
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        batch = state.pop("batch")
-        self.__dict__.update(state)
+    def __copy__(self) -> Self:
+        """A batch with mappings of its own that shares the tensors and the columns."""
+        batch = None if self.batch is None else self._tensor_store(items(self.batch), self.batch.batch_size)
+        made = self._derive(batch, dict(self.non_tensor_batch), dict(self.meta_info))
+        made.__dict__.update({name: value for name, value in self._unseen().items() if name not in made.__dict__})
+        return made
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        """A batch with values of its own."""
+        made = object.__new__(type(self))
+        memo[id(self)] = made
+        tensors = items(self.batch)
+        # torch's own deep copy takes the whole memory that a view is of, and not every tensor.
+        memo.update({id(value): clone(value) for value in tensors.values() if id(value) not in memo})
+        parts = tensors, dict(self.non_tensor_batch), dict(self.meta_info), self._unseen()
+        tensors, columns, meta, unseen = copy.deepcopy(parts, memo)
+        batch = None if self.batch is None else store(tensors, self.batch.batch_size, self.batch.device)
+        return made._fill(batch, columns, meta, unseen)
+
+    def _unseen(self) -> dict[str, Any]:
+        """What is not in the stores and goes where the batch goes; what a stage was not handed stays behind."""
+        unseen = {name: value for name, value in self.__dict__.items() if name not in _STAYS}
+        unseen["_writers"], unseen["_reads"] = dict(self._writers), dict(self._reads)
+        return unseen
+
+    @classmethod
+    def _arrive(
+        cls, batch: TensorDict | None, columns: dict[str, Column], meta: dict[str, Any], unseen: Mapping[str, Any]
+    ) -> Self:
+        """The batch that was sent."""
+        return object.__new__(cls)._fill(batch, columns, meta, unseen)
+
+    def _fill(
+        self, batch: TensorDict | None, columns: dict[str, Column], meta: dict[str, Any], unseen: Mapping[str, Any]
+    ) -> Self:
+        self.__dict__.update(unseen)
+        self.batch, self.non_tensor_batch, self.meta_info = batch, columns, meta
         self._carried = self._carried.received()
-        self.batch = None if batch is None else store(*batch)
+        return self
 
     # --- handing out ---------------------------------------------------------------------------------------------
 

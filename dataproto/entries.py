@@ -1,8 +1,9 @@
 """A batch as the entries of one `TensorDict`, and back: a column is a `NonTensorStack`, a meta value `NonTensorData`.
 
 A stack has a cell for each row, whatever the cells are; the kind of a numeric column goes along with its cells
-(tensordict's own `to(device)` and `consolidate` forget it: the column is then one of objects). tensordict 0.10 has no stack without
-cells, and a numeric column has none to say its kind: a column without rows may be a `NonTensorData` of `NoRows`.
+(tensordict's own `to(device)` and `consolidate` forget it: the column is then one of objects). tensordict 0.10 has no
+stack without cells, and a numeric column has none to say its kind: a column without rows may be a `NonTensorData` of
+`NoRows`.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ def fill_absent(
     schema: type[BatchSchema],
     parts: Sequence[Stores],
     rows: Sequence[int],
-    sizes_of: Callable[[Stores], Mapping[str, Size]],
+    sizes: Callable[[int], dict[str, Size]],
 ) -> tuple[list[Stores], list[dict[str, Mask]], list[Violation]]:
     """Give every part the optional fields with a `Fill` that another part has.
 
@@ -35,7 +35,7 @@ def fill_absent(
         schema: says which fields are filled, and with what.
         parts: the stores; they stay as they are.
         rows: the rows of each part.
-        sizes_of: tells the size of each dim in a part, as far as it is known.
+        sizes: gives the size of each dim in a part, as far as it is known; what only filled fields have is added.
 
     Returns:
         The parts; the fields that were filled in each, absent in all of its rows; and what the values do not fit.
@@ -43,7 +43,6 @@ def fill_absent(
     compiled = schema.__batchpact__
     filled = list(parts)
     absent: list[dict[str, Mask]] = [{} for _ in parts]
-    sizes: dict[int, dict[str, Size]] = {}
     violations: list[Violation] = []
     for key, policies in compiled.policies.items():
         lacking = [at for at, part in enumerate(parts) if part.find(key) is None and (part.tensors or part.columns)]
@@ -58,7 +57,7 @@ def fill_absent(
         for at in lacking:
             part, value = filled[at], policies.fill.value
             if isinstance(like, Tensor):
-                known = sizes.setdefault(at, dict(sizes_of(parts[at])))
+                known = sizes(at)
                 dims = compiled.plan.tensor_places[key].dims if key in compiled.plan.tensor_places else ()
                 made = _tensor(like, dims, rows[at], known, value)
                 known.update(

@@ -19,10 +19,13 @@ SharedOffsets: TypeAlias = "dict[tuple[int, ...], Tensor]"
 """The offsets of results, by the identity of those that they were made of; for a single operation."""
 
 
-def parts(tensor: Tensor) -> tuple[Tensor, Tensor, int]:
-    """Values, offsets and the axis of the values that is ragged; of a tensor with holes, without the holes."""
+def parts(tensor: Tensor, whole: Rows | None = None) -> tuple[Tensor, Tensor, int]:
+    """Values, offsets and the axis of the values that is ragged; of a tensor with holes, without the holes.
+
+    Tensors with holes that share their offsets do so without the holes, too, where `whole` is one plan of all rows.
+    """
     if _lengths_of(tensor) is not None:
-        tensor = take(tensor, Rows.span(0, len(tensor)))
+        tensor = take(tensor, whole or Rows.span(0, len(tensor)))
     return tensor.values(), offsets_of(tensor), ragged_axis(tensor) - 1
 
 

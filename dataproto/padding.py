@@ -20,7 +20,7 @@ from batchpact.dataproto.row_marks import Mask, marked
 from batchpact.dataproto.row_operations import RowOperations
 from batchpact.dataproto.rows import Index, Rows
 from batchpact.dataproto.splitting import check_count
-from batchpact.dataproto.tensors import Value, items
+from batchpact.dataproto.tensors import items
 from batchpact.schemas.axes import is_dense, is_jagged
 from batchpact.schemas.policies import PadValue
 from batchpact.schemas.stores import Column
@@ -122,25 +122,38 @@ def unpad_dataproto(data: B, pad_size: int) -> B:
 
 def _padded(operation: str, data: B, copies: Index) -> B:
     """The batch with copies of rows behind it, which are marked and hold the `Pad` of the bound schema."""
+    neutral = _neutral(operation, data)
     length = len(data)
     padded = data._take(Rows(index=np.concatenate([np.arange(length, dtype=np.int64), copies])))
     pads = np.concatenate([marked(data._marks.pads, length), np.ones(len(copies), dtype=bool)])
     padded._marks = padded._marks._replace(pads=pads)
-    if data._bound is not None:
-        fields: dict[str, Value | Column] = {**items(padded.batch), **padded.non_tensor_batch}
-        wrong = []
-        for key, policies in data._bound.policies.items():
-            field = fields.get(key)
-            if policies.pad is None or not isinstance(field, (torch.Tensor, np.ndarray)):
-                continue
-            problem = misfit(key, field, policies.pad)
-            if problem is not None:
-                wrong.append(problem)
-            else:
-                _write(field, length, policies.pad.value)
-        if wrong:
-            raise refuse_all(operation, wrong)
+    fields = _fields(padded)
+    for key, value in neutral.items():
+        _write(fields[key], length, value)
     return padded
+
+
+def _neutral(operation: str, data: RowOperations) -> dict[str, PadValue]:
+    """What fields hold in pad rows, where the bound schema says it; refused where one cannot hold it."""
+    neutral: dict[str, PadValue] = {}
+    wrong = []
+    fields = _fields(data)
+    for key, policies in data._bound.policies.items() if data._bound is not None else ():
+        if policies.pad is None or key not in fields:
+            continue
+        neutral[key] = policies.pad.value
+        problem = misfit(key, fields[key], policies.pad)
+        if problem is not None:
+            wrong.append(problem)
+    if wrong:
+        raise refuse_all(operation, wrong)
+    return neutral
+
+
+def _fields(data: RowOperations) -> dict[str, torch.Tensor | Column]:
+    """The fields that can hold a value in some of their rows."""
+    tensors = {key: value for key, value in items(data.batch).items() if isinstance(value, torch.Tensor)}
+    return {**tensors, **data.non_tensor_batch}
 
 
 def _write(field: torch.Tensor | Column, start: int, value: PadValue) -> None:

@@ -67,9 +67,9 @@ def alike(values: Sequence[Value]) -> bool:
         return False
     dtype, row, device = first.dtype, first.shape[1:], first.device
     for value in values:
-        if type(value) is not torch.Tensor or value.dtype is not dtype or value.shape[1:] != row:
+        if type(value) is not torch.Tensor or not is_dense(value):
             return False
-        if value.layout is not torch.strided or value.device != device:
+        if value.dtype is not dtype or value.shape[1:] != row or value.device != device:
             return False
     return True
 

@@ -7,8 +7,7 @@ from batchpact.schemas.violations import Violation
 
 FUNCTIONS = {
     "DataProtoConfig.auto_padding",
-    "DataProtoFuture.chunk",
-    "DataProtoFuture.get",
+    "DataProtoFuture",
     "all_gather_data_proto",
     "collate_fn",
     "deserialize_single_tensor",
@@ -17,6 +16,8 @@ FUNCTIONS = {
     "pad_dataproto_to_divisor",
     "serialize_single_tensor",
     "serialize_tensordict",
+    "size_report",
+    "transport",
     "unfold_batch_dim",
     "union_numpy_dict",
     "union_tensor_dict",

@@ -81,6 +81,13 @@ def _strided(rows: Sequence[Tensor], like: Tensor) -> Tensor:
     return torch.nested.as_nested_tensor(list(rows), dtype=like.dtype, device=like.device)
 
 
+def clone(value: Value) -> Value:
+    """A tensor with values of its own and no graph, for which a gradient is wanted where it was."""
+    if not isinstance(value, Tensor):
+        return value.clone()
+    return value.detach().clone().requires_grad_(value.requires_grad)
+
+
 def same_memory(left: Tensor, right: Tensor) -> bool:
     """Whether two tensors are the same elements of the same memory, so that comparing them is needless."""
     if left is right:

@@ -6,7 +6,8 @@ there is shown to the `Withheld` before it counts as missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, KeysView, Set
+from collections.abc import Callable, Collection, Iterable, KeysView, Mapping, Set
+from types import MappingProxyType
 from typing import Any, TypeVar, cast
 
 import torch
@@ -29,9 +30,10 @@ class Withheld:
         declared: the keys that the stage reads or writes.
         stores: the caller's stores, fetched when somebody looks.
         report: where undeclared reads are reported instead of raised, with `project="record"`.
+        off: fields that the stage does not read in this configuration, each with the condition that does not hold.
     """
 
-    __slots__ = ("_declared", "_report", "_stage", "_stores")
+    __slots__ = ("_declared", "_off", "_report", "_stage", "_stores")
 
     def __init__(
         self,
@@ -39,8 +41,10 @@ class Withheld:
         declared: Collection[str],
         stores: Callable[[], Stores],
         report: Callable[[Violation], None] | None = None,
+        off: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         self._stage = stage
+        self._off = off
         self._declared = declared
         self._stores = stores
         self._report = report
@@ -65,13 +69,16 @@ class Withheld:
         if found is None:
             return None
         placement, value = found
+        condition = self._off.get(name)
         violation = Violation(
             code="BP002",
             field=name,
             placement=placement,
             actual=f"the caller's batch holds {describe_in_store(value, placement)}",
-            expected=f"the Reads of '{self._stage}' do not declare it",
-            hint=f"add {name} to them",
+            expected=f"the Reads of '{self._stage}' do not declare it"
+            if condition is None
+            else f"'{self._stage}' reads it where {condition}, and that does not hold",
+            hint=f"add {name} to them" if condition is None else "",
             where=Where(stage=self._stage, boundary="reads"),
         )
         if self._report is not None:

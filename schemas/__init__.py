@@ -9,6 +9,8 @@ Problems are records of `violations.py` with codes from `catalogue.py`, put into
 
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.catalogue import CODES, Code
+from batchpact.schemas.condition_specs import ConditionSpec
+from batchpact.schemas.conditions import Condition, arg, config, meta, present, step
 from batchpact.schemas.errors import (
     BatchError,
     ContractError,
@@ -17,7 +19,7 @@ from batchpact.schemas.errors import (
     SettingError,
     UndeclaredReadError,
 )
-from batchpact.schemas.markers import Arg, Binary, Finite, From, Jagged, Meta, Name, NonTensor
+from batchpact.schemas.markers import Arg, Binary, Finite, From, Jagged, Meta, Name, NonTensor, SameAs, When
 from batchpact.schemas.policies import Fill, Group, Key, Merge, Pad
 from batchpact.schemas.record import (
     FieldSpec,
@@ -43,6 +45,8 @@ __all__ = [
     "BatchSchema",
     "Binary",
     "Code",
+    "Condition",
+    "ConditionSpec",
     "ContractError",
     "DeclarationError",
     "DimSizes",
@@ -68,12 +72,19 @@ __all__ = [
     "RowRuleSpec",
     "RowsSpec",
     "RuleSpec",
+    "SameAs",
     "SchemaSpec",
     "SettingError",
     "StageSchema",
     "StageSpec",
     "UndeclaredReadError",
     "Violation",
+    "When",
     "Where",
+    "arg",
+    "config",
+    "meta",
+    "present",
     "rule",
+    "step",
 ]

@@ -250,6 +250,23 @@ _CODES = (
         hurts="Bytes that are read in another way than they were written give other numbers, and no error.",
         fix="Hand over what serialize_tensordict made, unchanged and whole; the message names the part that is not.",
     ),
+    Code(
+        code="BP048",
+        title="file",
+        form="{actual}; {expected}",
+        means="A file, or a part of it, is not what save_to_disk wrote: it is of another kind, damaged, or cut off.",
+        hurts="Bytes that changed on their way are other numbers, and nothing else would say so.",
+        fix="Copy the file again, or save the batch again; the message names the part. What can still be read is read "
+        "by load_from_disk(path, fields=..., rows=...).",
+    ),
+    Code(
+        code="BP049",
+        title="unsaved",
+        form="{actual}; {expected}",
+        means="A value is not data, so a file cannot hold it.",
+        hurts="Pickled, it would run code in whoever reads the file.",
+        fix="Make data of it (dict(x), list(x), str(x)), pop it before saving, or save with allow_pickle=True.",
+    ),
     # --- declarations ---------------------------------------------------------------------------------------------
     Code(
         code="BP051",
@@ -275,6 +292,31 @@ _CODES = (
         means="A value in the batch contradicts the configuration that the field is filled from.",
         hurts="Half of the run uses one value and half the other.",
         fix="Change the configuration or the batch, so that the two agree.",
+    ),
+    # --- pipelines ------------------------------------------------------------------------------------------------
+    Code(
+        code="BP061",
+        title="unread",
+        form="{actual}; {expected}",
+        means="A stage of a pipeline writes a field that no later stage reads.",
+        hurts="It costs time and memory, or a later stage reads another name than the one that was meant.",
+        fix="Leave the field out, or name it among the outputs of the pipeline.",
+    ),
+    Code(
+        code="BP062",
+        title="replaced",
+        form="{actual}; {expected}",
+        means="A stage replaces a value that nobody has read, and does not read it itself.",
+        hurts="What the first stage computed is lost without a word.",
+        fix="Read the value before it is replaced, or take one of the two stages out.",
+    ),
+    Code(
+        code="BP063",
+        title="twins",
+        form="{actual}; {expected}",
+        means="Two fields are declared to hold the same values, and a stage rewrites one of them only.",
+        hurts="From there on half of the stages work with other values than the rest, silently.",
+        fix="Rewrite both in one stage, or drop the twin.",
     ),
 )
 

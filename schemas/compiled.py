@@ -32,6 +32,7 @@ class Compiled:
         rules: the rules over several fields, by name.
         homes: each attribute's field, with its placement where it can have only one.
         policies: the policies of each field that has any, by its key in the batch.
+        off: the attribute names of fields that are left out, as their conditions do not hold.
     """
 
     spec: SchemaSpec
@@ -42,6 +43,7 @@ class Compiled:
     rules: Mapping[str, Callable[[Any], object]]
     homes: Mapping[str, tuple[FieldSpec, PlacementName | None]]
     policies: Mapping[str, Policies]
+    off: frozenset[str] = frozenset()
 
     def new_defaults(self) -> dict[str, object]:
         """The defaults of all optional fields, by attribute name; nothing in them is shared."""
@@ -82,7 +84,7 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
     optional = [field for field in declared if not field.spec.required]
     return Compiled(
         spec=spec,
-        plan=Plan(spec, {field.spec.key: field.types for field in declared}),
+        plan=Plan(_unanswered(spec), {field.spec.key: field.types for field in declared}),
         names=frozenset(field.spec.name for field in declared),
         defaults={field.spec.name: field.default for field in optional if field.make is None},
         factories={field.spec.name: field.make for field in optional if field.make is not None},
@@ -90,6 +92,14 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
         homes={spec.name: (spec, spec.places[0].placement if len(spec.places) == 1 else None) for spec in specs},
         policies={field.spec.key: field.policies for field in declared if field.policies != NO_POLICIES},
     )
+
+
+def _unanswered(spec: SchemaSpec) -> SchemaSpec:
+    """The schema for somebody who knows nothing about conditions: a field that has one is optional."""
+    if all(field.when is None for field in spec.fields):
+        return spec
+    fields = (field if field.when is None else field.model_copy(update={"required": False}) for field in spec.fields)
+    return spec.model_copy(update={"fields": tuple(fields)})
 
 
 def _same_key(fields: list[FieldSpec]) -> list[tuple[str, str]]:

@@ -125,15 +125,15 @@ _ORDERS: dict[str, Callable[[Any, Any], object]] = {
 }
 
 
-def tests_of(condition: ConditionSpec) -> Iterator[TestSpec]:
+def questions_in(condition: ConditionSpec) -> Iterator[TestSpec]:
     """Every question in a condition."""
     if isinstance(condition, TestSpec):
         yield condition
     elif isinstance(condition, NotSpec):
-        yield from tests_of(condition.of)
+        yield from questions_in(condition.of)
     else:
         for part in condition.of:
-            yield from tests_of(part)
+            yield from questions_in(part)
 
 
 def words(condition: ConditionSpec) -> str:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from typing import NoReturn
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
@@ -172,22 +171,6 @@ def present(name: str) -> Subject:
 def step(name: str) -> Subject:
     """A number in the meta that grows while a run goes on; every value of it comes up in every run."""
     return _subject("step", name, None)
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """The field is there if a condition holds; else it is neither read nor written."""
-
-    condition: Condition = field(compare=False)
-    spec: ConditionSpec = field(init=False)  # what two of them are compared by: a subject's own == builds a condition
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.condition, Condition):
-            raise _wrong("When", describe(self.condition), 'When(config("algorithm.use_kl_in_reward"))')
-        object.__setattr__(self, "spec", self.condition.spec)
-
-    def __hash__(self) -> int:
-        return hash(self.condition)
 
 
 def _subject(source: Source, name: object, default: JsonValue) -> Subject:

@@ -15,7 +15,7 @@ from pydantic_core import PydanticUndefined
 from batchpact.schemas.annotations import Reading, read_annotation, type_name
 from batchpact.schemas.bounds import BOUNDS
 from batchpact.schemas.describe import describe
-from batchpact.schemas.markers import Binary, Finite, From, Name, PlacementName
+from batchpact.schemas.markers import Binary, Finite, From, Name, PlacementName, SameAs, When
 from batchpact.schemas.policy_specs import NO_POLICIES, Policies, policy_problems
 from batchpact.schemas.python_types import outer_classes
 from batchpact.schemas.record import FieldSpec, RuleSpec, named
@@ -58,7 +58,11 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
     wrong_policies = list(policy_problems(reading, rules, required=required))
     problems += wrong_policies
     policies = NO_POLICIES if wrong_policies else Policies.of(reading)
-    key = reading.marker(Name)
+    key, when, twin = reading.marker(Name), reading.marker(When), reading.marker(SameAs)
+    if when is not None and when.spec is None:
+        problems.append("When(...) takes a condition, as in When(config('algorithm.use_kl_in_reward'))")
+    if twin is not None and twin.key == (name if key is None else key.key):
+        problems.append(f"SameAs({twin.key!r}) names the field itself")
     spec = FieldSpec(
         name=name,
         key=name if key is None else key.key,
@@ -73,6 +77,8 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
         pad=policies.pad_spec(),
         fill=policies.fill_spec(),
         role=policies.role,
+        when=None if when is None else when.spec,
+        same_as=None if twin is None else twin.key,
     )
     fixed = isinstance(default, _IMMUTABLE) and info.default_factory is None
     return Declared(spec, reading.types, default, None if fixed else make, policies), problems

@@ -29,7 +29,7 @@ def instance_stores(instance: BatchSchema) -> Stores:
                 by_placement[_kind(value)][name] = value
             continue
         field, placement = home
-        if value is not None or field.required:
+        if value is not None or (field.required and field.when is None):
             by_placement[placement or _place_by_kind(field, value)][field.key] = value
     return Stores(tensors, columns, meta, args)
 
@@ -65,6 +65,9 @@ def make_instance(
             if value is not None:
                 values[field.name] = _guarded(value)
                 break
+        else:
+            if field.when is not None:  # nobody knows whether it should be there
+                values.setdefault(field.name, None)
     if compiled.spec.extra == "allow":
         declared = {field.key for field in compiled.spec.fields}
         for _, held in stores.by_placement():

@@ -40,6 +40,9 @@ def repeated_key(spec: SchemaSpec, stores: Stores, pads: np.ndarray | None = Non
     if keys is None:
         return None
     names = _names(fields)
+    real = keys if pads is None else [key for key, padding in zip(keys, pads.tolist(), strict=True) if not padding]
+    if _all_differ(real):
+        return None
     rows: dict[RowKey, list[int]] = {}
     for row, key in enumerate(keys):
         if pads is not None and pads[row]:
@@ -50,13 +53,18 @@ def repeated_key(spec: SchemaSpec, stores: Stores, pads: np.ndarray | None = Non
             actual = f"{shown_key(key)} in row {row} cannot be a key"
             return Violation(code="BP023", field=names, actual=actual, expected="a key is a text or a number")
     repeated = {key: at for key, at in rows.items() if len(at) > 1}
-    if not repeated:
-        return None
     key, at = next(iter(repeated.items()))
     more = f", and {count(len(repeated) - 1, 'other key')} like it" if len(repeated) > 1 else ""
     actual = f"{shown_key(key)} in {listed_rows(at)}{more}"
     hint = "where rows may be copies of one another, it is a Group()"
     return Violation(code="BP023", field=names, actual=actual, expected="one row for one key", hint=hint)
+
+
+def _all_differ(keys: Sequence[RowKey]) -> bool:
+    try:
+        return len(set(keys)) == len(keys)
+    except TypeError:  # one of them cannot be a key
+        return False
 
 
 def shown_key(key: RowKey) -> str:

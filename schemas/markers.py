@@ -6,13 +6,17 @@ float, `NonTensor[str]` is a numpy array with one `str` per row. Tensors are jax
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 from typing_extensions import TypeAliasType
 
+from batchpact.schemas.condition_specs import ConditionSpec
 from batchpact.schemas.policies import Fill, Group, Key, Merge, Pad
+
+if TYPE_CHECKING:
+    from batchpact.schemas.conditions import Condition
 
 T = TypeVar("T")
 
@@ -69,5 +73,26 @@ class From:
     path: str
 
 
-MARKERS: tuple[type, ...] = (Jagged, Finite, Binary, Name, From, Merge, Pad, Fill, Key, Group)
+@dataclass(frozen=True, slots=True)
+class When:
+    """The field is there if a condition holds; where it does not, it is neither read nor written."""
+
+    condition: Condition = field(compare=False)
+    spec: ConditionSpec = field(init=False)  # what two of them are compared by: a subject's own == builds a condition
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "spec", getattr(self.condition, "spec", None))
+
+    def __hash__(self) -> int:
+        return hash(str(self.condition))
+
+
+@dataclass(frozen=True, slots=True)
+class SameAs:
+    """A twin: the same values under another name. Whoever rewrites one has to rewrite the other."""
+
+    key: str
+
+
+MARKERS: tuple[type, ...] = (Jagged, Finite, Binary, Name, From, Merge, Pad, Fill, Key, Group, When, SameAs)
 """Every marker that belongs in an annotation as an instance."""

@@ -29,7 +29,8 @@ class Merge:
     `collect`: a list of all of them; lists are joined, so that collecting twice does not nest. `set_union`: each
     element once. A dict is merged key by key; `by_key` asks a function which policy a key has.
 
-    A value that the parts have from one batch, unchanged, is carried and not merged.
+    A value that the parts have from one batch, unchanged, is carried and not merged. `close` may stand on a tensor or a
+    column, too: a union then takes rows that were computed anew for equal, and keeps those of the left side.
 
     Args:
         how: the name of the policy.

@@ -64,7 +64,7 @@ def policy_problems(reading: Reading, rules: Sequence[RuleSpec], *, required: bo
     merge, pad, fill, role = Policies.of(reading)
     rows = [place for place in reading.places if place.placement in ("tensor", "non_tensor")]
     if merge is not None:
-        if "meta" not in reading.types:
+        if "meta" not in reading.types and not (rows and merge.how == "close"):
             other = "rows are put one below the other" if rows else "an argument goes with one call"
             yield f"Merge(...) says how meta values become one; {other}"
         yield from _merge_problems(merge)

@@ -94,8 +94,7 @@ class RowRuleSpec(Record):
 class FieldSpec(Record):
     """One declared field.
 
-    `name` is the attribute of the schema class and `key` the name in the batch. `when` and `same_as` have their place
-    here for what later versions declare on a field: conditions and twins.
+    `name` is the attribute of the schema class and `key` the name in the batch; `same_as` is the key of its twin.
     """
 
     name: str

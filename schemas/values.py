@@ -69,6 +69,7 @@ def _row_rules(schema: type[BatchSchema], stores: Stores, named: RowNames) -> It
     if not compiled.rules or rows is None:
         return
     instance = make_instance(schema, stores, stores.args, None)
+    instance.__dict__.update(dict.fromkeys(compiled.off))
     for spec in compiled.spec.rules:
         violation = broken_rule(spec, compiled.rules[spec.name], instance, rows, named)
         if violation is not None:

@@ -40,18 +40,22 @@ def may_agree(one: Expression, other: Expression) -> bool:
 
 
 def is_size(field: FieldSpec) -> bool:
+    """Whether this is an integer of the whole batch, which gives the dim of its name a size."""
     return all(place.placement == "meta" and place.type == "int" for place in field.places)
 
 
 def by_words(writer: str) -> str:
+    """A writer in words."""
     return INPUTS if writer == INPUTS else f"'{writer}'"
 
 
 def origin_words(writer: str) -> str:
+    """Where a field comes from, in words."""
     return "in the inputs" if writer == INPUTS else f"written by '{writer}'"
 
 
 def has_words(writer: str, place: PlaceSpec) -> str:
+    """What a writer gives, in words."""
     return f"{by_words(writer)} {'hold' if writer == INPUTS else 'writes'} {type_and_shape(place)}"
 
 

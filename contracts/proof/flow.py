@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from batchpact.contracts.proof.comparing import axis_of, batch_axis, by_words, is_size, origin_words
+from batchpact.contracts.proof.loose_ends import LooseEnds
 from batchpact.contracts.proof.scopes import scoped
 from batchpact.contracts.proof.space import Space
 from batchpact.contracts.proof.state import INPUTS, Held, Snapshot, State
@@ -60,6 +61,12 @@ class Flow:
         self._state = State(self._valid)
         self.live: list[int] = []
         self._found: dict[Violation, int] = {}
+        self._ends = LooseEnds(self.stages)
+
+    @property
+    def configurations(self) -> int:
+        """How many configurations are told apart."""
+        return self._valid.bit_count()
 
     def run(self) -> list[Violation]:
         """Take the stages one after the other."""
@@ -73,12 +80,17 @@ class Flow:
             self._take(at, stage)
         for key in self._pipeline.outputs:
             self._check_output(key)
+        broken = any(violation.severity == "error" for violation in self._found)
+        if self._pipeline.outputs and not broken:  # else nobody said what is wanted, or a reader is missing anyway
+            for violation, writer in self._ends.unread(self._state, self._pipeline.outputs):
+                self._add(violation, writer, self._valid, "writes")
         return [self._with_configuration(violation, points) for violation, points in self._found.items()]
 
     def _take(self, at: int, stage: StageSpec) -> None:
         points = self._valid & self._points(stage.when)
         self.live.append(points)
-        keys = [*(field.key for field in (*stage.reads.fields, *stage.writes.fields)), *stage.drops]
+        keys = self._ends.with_twins([field.key for field in (*stage.reads.fields, *stage.writes.fields)])
+        keys += stage.drops
         gone: dict[str, str] = {}
         parts = [
             (part, reads, writes)
@@ -91,6 +103,9 @@ class Flow:
             step = Step(reads, snapshot, lambda key: self._who(key, at))
             for violation in step.found:
                 self._add(violation, stage.name, part)
+            self._ends.read(reads, snapshot, part)
+            for violation in self._ends.written(stage, reads, writes, snapshot, part):
+                self._add(violation, stage.name, part, "writes")
             self._rows(part, stage, writes, step.names, gone)
             for key in stage.drops:
                 if key in snapshot.held:
@@ -195,8 +210,10 @@ class Flow:
         state.set_batch(points, batch)
         for key, variants in list(state.fields.items()):
             for chosen, held in variants:
-                if chosen & points and held.axes and held.field.place("tensor") is not None:
-                    state.set(chosen & points, key, replace(held, axes=(batch, *held.axes[1:])))
+                if chosen & points and _has_rows(held):
+                    axes = held.axes if not held.axes else (batch, *held.axes[1:])
+                    repeated = stage.name if kind in ("repeat", "select") else held.repeated
+                    state.set(chosen & points, key, replace(held, axes=axes, repeated=repeated))
 
     def _write(
         self,
@@ -210,6 +227,11 @@ class Flow:
         label = "inputs" if writer == INPUTS else writer
         for field in schema.fields:
             self._state.set(points, field.key, _held(at, writer, label, field, names, before.held.get(field.key)))
+
+
+def _has_rows(held: Held) -> bool:
+    """Whether a field has a value for each row."""
+    return any(place.placement in ("tensor", "non_tensor", "tag") for place in held.field.places)
 
 
 def _held(

@@ -19,7 +19,7 @@ from batchpact.schemas.condition_specs import (
     SubjectSpec,
     TestSpec,
     passes,
-    tests_of,
+    questions_in,
 )
 from batchpact.schemas.errors import DeclarationError
 from batchpact.schemas.text import quoted
@@ -66,7 +66,7 @@ class Space:
         always = list(always)
         tests: dict[Key, list[TestSpec]] = {}
         for condition in (*conditions, *always):
-            for test in tests_of(condition):
+            for test in questions_in(condition):
                 known = tests.setdefault(_key(test.subject), [])
                 plain = test.model_copy(update={"name": None})
                 if plain not in known:

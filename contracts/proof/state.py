@@ -15,13 +15,15 @@ INPUTS = "the inputs"
 class Held:
     """A field at one point of a pipeline: who wrote it, as what, and its axes, where they are known.
 
-    `stage` is the number of the writer among the stages; -1 for the inputs. A field that is not required may be absent.
+    `stage` is the number of the writer among the stages; -1 for the inputs. `repeated` is the stage that has since made
+    several rows of one, if one did. A field that is not required may be absent.
     """
 
     writer: str
     field: FieldSpec
     axes: tuple[Expression | None, ...] | None = None
     stage: int = -1
+    repeated: str = ""
 
 
 @dataclass(slots=True)

@@ -64,6 +64,10 @@ class Step:
             if field.required and field.source is None and not held.field.required:
                 hint = f"{by_words(held.writer)} may leave it out; make it required there or optional here"
                 self._add("BP001", field.key, expected=either(field), hint=hint)
+            if field.role == "key" and held.repeated:
+                hint = "where rows may be copies of one another, the field is a Group()"
+                copies = f"'{held.repeated}' makes several rows of one"
+                self._add("BP023", field.key, actual=copies, expected="one row for one key", hint=hint)
             if self._same_places(field, held):
                 self._bind(field, held, computed)
         for field, dim, actual, held in computed:

@@ -146,8 +146,9 @@ class Archive:
         stop = 0
         for name, entry in self.entries.items():
             start, end = entry.data_offsets
-            if start != stop or math.prod(entry.shape) * ITEM_BYTES.get(entry.dtype, -1) != end - start:
-                raise Broken(f"entry {name[:80]!r} with bytes {start} to {end}", "entries one after the other")
+            width = ITEM_BYTES.get(entry.dtype)
+            if width is None or start != stop or math.prod(entry.shape) * width != end - start:
+                raise Broken(f"entry {name[:80]!r}, bytes {start} to {end}", "entries of known size, without a gap")
             stop = end
         if self._start + stop != size:
             raise Broken(f"a file of {size} bytes", f"{self._start + stop}, as its header says")
@@ -162,7 +163,7 @@ class Archive:
         found: Flat = np.empty(stop - start, dtype=np.uint8)
         for number in range(start // BLOCK, -(-stop // BLOCK) if stop > start else 0):
             first, last = number * BLOCK, min((number + 1) * BLOCK, entry_stop - entry_start)
-            wanted = memoryview(found)[max(first - start, 0) : last - start]
+            wanted = found.data[max(first - start, 0) : last - start]
             whole = len(wanted) == last - first
             block = wanted if whole else memoryview(bytearray(last - first))
             self._fill(self._start + entry_start + first, block)

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from batchpact.dataproto import nested
 from batchpact.dataproto.files.broken import Broken
-from batchpact.dataproto.files.dtypes import numpy_dtype, torch_dtype
+from batchpact.dataproto.files.dtypes import numpy_dtype, plain_torch, torch_dtype
 from batchpact.dataproto.raw_bytes import from_bytes, to_bytes
 from batchpact.schemas.axes import is_dense
 from batchpact.schemas.describe import describe
@@ -40,7 +40,7 @@ def odd_tensor(tensor: Tensor) -> str | None:
     """What a tensor is whose elements are not all there is to it; None for dense and nested ones."""
     if tensor.is_meta:
         return "tensor without values, on the meta device"
-    if tensor.is_quantized:
+    if tensor.is_quantized or not plain_torch(tensor.dtype):
         return "quantized tensor"
     return None if tensor.is_nested or is_dense(tensor) else f"{str(tensor.layout).removeprefix('torch.')} tensor"
 
@@ -71,7 +71,8 @@ def tensor_of(flat: Flat, dtype: str, shape: Sequence[int]) -> Tensor:
     _check_size(flat, kind.itemsize, dtype, shape)
     if kind is torch.bool and not _booleans(flat):
         raise Broken("bytes that are neither 0 nor 1", "booleans")
-    return from_bytes(torch.from_numpy(flat), kind, shape)
+    # torch sees no bytes as bytes of stride 0, which it does not view as anything else.
+    return from_bytes(torch.from_numpy(flat), kind, shape) if len(flat) else torch.empty(tuple(shape), dtype=kind)
 
 
 def jagged_of(values: Tensor, offsets: Tensor, axis: int) -> Tensor:

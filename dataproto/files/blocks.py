@@ -14,14 +14,14 @@ BLOCK = 2**20
 _DIGITS = 16
 
 
-def checksum(data: bytes | memoryview | Flat) -> str:
+def checksum(data: bytes | memoryview) -> str:
     """The checksum of some bytes: XXH3 with 64 bits, as 16 hexadecimal digits."""
     return xxh3_64_hexdigest(data)
 
 
 def checksums(data: Flat) -> str:
     """The checksums of all blocks, one behind the other."""
-    return "".join(checksum(data[start : start + BLOCK]) for start in range(0, len(data), BLOCK))
+    return "".join(checksum(data[start : start + BLOCK].data) for start in range(0, len(data), BLOCK))
 
 
 def fits(found: str, size: int) -> bool:

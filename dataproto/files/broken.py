@@ -22,6 +22,11 @@ class Broken(Exception):
 
 
 def broken_by(error: Exception, what: str) -> NoReturn:
-    """Raise what a library found wrong with a part of a file; its message may be long, and its first line says most."""
-    first = next(iter(str(error).splitlines()), "")
-    raise Broken(f"{what}: {first[:200]}" if first else what) from None
+    """Raise what a library found wrong with a part of a file."""
+    said = first_line(error)
+    raise Broken(f"{what}: {said}" if said else what) from None
+
+
+def first_line(error: Exception) -> str:
+    """How the message of a library begins; the first line says most."""
+    return next(iter(str(error).splitlines()), "")[:200]

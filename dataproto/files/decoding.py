@@ -40,7 +40,7 @@ def decode(data: Flat, *, allow_pickle: bool = False) -> object:
         Broken: if these bytes are no such form, or hold a pickle that is not allowed.
     """
     try:
-        return _Decoding(allow_pickle).value(forms.READER.decode(data), 0)
+        return _Decoding(allow_pickle).value(forms.READER.decode(data.data), 0)
     except Broken:
         raise
     except (DecodeError, RecursionError, ValueError, TypeError, OverflowError, RuntimeError) as error:

@@ -59,7 +59,8 @@ def plain_numpy(dtype: np.dtype[np.generic]) -> bool:
 
 def numpy_name(dtype: np.dtype[np.generic]) -> str:
     """What numpy and torch both call a dtype; elements in another byte order than safetensors' have no such name."""
-    return dtype.name if dtype == dtype.newbyteorder("<") else dtype.str
+    name: str = dtype.name
+    return name if dtype == dtype.newbyteorder("<") else dtype.str
 
 
 def numpy_dtype(text: str) -> np.dtype[np.generic]:
@@ -77,6 +78,11 @@ def numpy_dtype(text: str) -> np.dtype[np.generic]:
     return found
 
 
+def plain_torch(dtype: torch.dtype) -> bool:
+    """Whether the elements of a tensor of this dtype are all there is to it; a quantized one has scales, too."""
+    return not dtype_name(dtype).startswith("q")
+
+
 def torch_dtype(name: str) -> torch.dtype:
     """The dtype that torch calls so.
 
@@ -84,6 +90,6 @@ def torch_dtype(name: str) -> torch.dtype:
         Broken: if there is none, or its elements are not all there is to its tensors.
     """
     found = getattr(torch, name, None)
-    if not isinstance(found, torch.dtype) or dtype_name(found) != name or name.startswith("q"):
+    if not isinstance(found, torch.dtype) or dtype_name(found) != name or not plain_torch(found):
         raise Broken(f"dtype {name[:40]!r}", "the name of a torch dtype")
     return found

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Collection
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from torch import Tensor
 
 from batchpact.dataproto import nested
 from batchpact.dataproto.files import forms, images
-from batchpact.dataproto.files.arrays import flat_array
+from batchpact.dataproto.files.arrays import flat_array, flat_tensor, odd_tensor
 from batchpact.dataproto.files.dtypes import plain_numpy
+from batchpact.dataproto.preview import preview
 from batchpact.dataproto.rows import Rows
 from batchpact.schemas.axes import is_jagged
 from batchpact.schemas.dtypes import dtype_name
@@ -21,9 +23,19 @@ DEPTH = 100
 
 _INTS = -(2**63), 2**64 - 1
 _FREE = frozenset((type(None), bool, float))
-_CONTAINERS = {list: forms.List, tuple: forms.Tuple, set: forms.Set, frozenset: forms.FrozenSet}
+_TIMES: dict[type, Literal["date", "time", "datetime"]] = {
+    datetime.date: "date",
+    datetime.time: "time",
+    datetime.datetime: "datetime",
+}
+_CONTAINERS: dict[type, Callable[[list[forms.Node]], forms.Node]] = {
+    list: forms.List,
+    tuple: forms.Tuple,
+    set: forms.Set,
+    frozenset: forms.FrozenSet,
+}
 
-NameOf: TypeAlias = Callable[[int], object]
+PlaceOf: TypeAlias = Callable[[int], str]
 
 
 class Unencodable(Exception):
@@ -63,11 +75,11 @@ class _Encoding:
         if kind in _FREE:
             return value  # type: ignore[no-any-return]
         if kind is str:
-            return value if _is_unicode(value) else forms.Surrogates(memoryview(value.encode("utf-8", "surrogatepass")))
+            return value if is_unicode(value) else forms.Surrogates(memoryview(value.encode("utf-8", "surrogatepass")))
         if kind is int:
             return value if _INTS[0] <= value <= _INTS[1] else _long(value)
         if kind in _CONTAINERS:
-            return _CONTAINERS[kind](self._items(value, value, int))
+            return _CONTAINERS[kind](self._items(value, value, _element))
         if kind is dict:
             return self._dict(value)
         if kind is np.ndarray:
@@ -80,8 +92,8 @@ class _Encoding:
             return self._image(value)
         return _small(value)
 
-    def _items(self, values: Collection[object], holder: object, name: NameOf) -> list[forms.Node]:
-        """The forms of what a container holds; `name` says how Python would reach the one at a position."""
+    def _items(self, values: Collection[object], holder: object, place: PlaceOf) -> list[forms.Node]:
+        """The forms of what a container holds; `place` says how Python reaches the one at a position."""
         if _all_free(values):
             return list(values)  # type: ignore[arg-type]
         if id(holder) in self._open:
@@ -94,26 +106,26 @@ class _Encoding:
             for value in values:
                 nodes.append(self.node(value))
         except Unencodable as found:
-            found.path = f"[{name(len(nodes))!r}]{found.path}"
+            found.path = f"{place(len(nodes))}{found.path}"
             raise
         finally:
             self._open.discard(id(holder))
         return nodes
 
     def _dict(self, value: dict[Any, Any]) -> forms.Node:
-        held = self._items(value.values(), value, lambda at: list(value)[at])
-        if all(type(key) is str and _is_unicode(key) for key in value):
+        held = self._items(value.values(), value, lambda at: f"[{preview(list(value)[at])}]")
+        if all(type(key) is str and is_unicode(key) for key in value):
             return forms.Dict(dict(zip(value, held, strict=True)))
-        keys = self._items(value.keys(), value, int)
+        keys = self._items(value.keys(), value, lambda at: f".keys()[{at}]")
         return forms.Pairs(list(zip(keys, held, strict=True)))
 
     def _array(self, value: np.ndarray) -> forms.Node:
         shape = list(value.shape)
         if value.dtype == object:
-            return forms.Objects(shape, self._items(value.reshape(-1).tolist(), value, int))
+            return forms.Objects(shape, self._items(value.reshape(-1).tolist(), value, lambda at: f".flat[{at}]"))
         if not plain_numpy(value.dtype):
             raise Unencodable(f"numpy array of {value.dtype}")
-        return forms.Array(value.dtype.str, shape, memoryview(flat_array(value)))
+        return forms.Array(value.dtype.str, shape, flat_array(value).data)
 
     def _image(self, value: Any) -> forms.Node:
         if value.mode not in images.PIXEL_BYTES or not all(value.size):
@@ -126,7 +138,12 @@ class _Encoding:
         return forms.Image(value.mode, value.size, memoryview(value.tobytes()), info)
 
 
-def _is_unicode(text: str) -> bool:
+def _element(at: int) -> str:
+    return f"[{at}]"
+
+
+def is_unicode(text: str) -> bool:
+    """Whether a text is valid Unicode; Python's may hold surrogates, which are half a character."""
     if text.isascii():
         return True
     try:
@@ -140,7 +157,7 @@ def _all_free(values: Collection[Any]) -> bool:
     """Whether all of these stand for themselves; as fast as can be told, and so not true of every mixture."""
     kinds = set(map(type, values))
     if kinds == {int}:
-        return _INTS[0] <= min(values) and max(values) <= _INTS[1]
+        return bool(_INTS[0] <= min(values) and max(values) <= _INTS[1])
     return kinds <= _FREE or (kinds == {str} and all(map(str.isascii, values)))
 
 
@@ -150,7 +167,7 @@ def _long(value: int) -> forms.LongInt:
 
 def _scalar(value: np.generic) -> forms.Scalar:
     if isinstance(value, np.str_):
-        return forms.Scalar("U", memoryview(str(value).encode("utf-8", "surrogatepass")))
+        return forms.Scalar("U", memoryview(value.encode("utf-8", "surrogatepass")))
     if isinstance(value, np.bytes_):
         return forms.Scalar("S", memoryview(bytes(value)))
     if not plain_numpy(value.dtype) or type(value) is not value.dtype.type:
@@ -171,7 +188,7 @@ def _tensor(value: Tensor) -> forms.Node:
 
 
 def _dense(value: Tensor) -> forms.Dense:
-    return forms.Dense(dtype_name(value.dtype), list(value.shape), memoryview(flat_tensor(value)))
+    return forms.Dense(dtype_name(value.dtype), list(value.shape), flat_tensor(value).data)
 
 
 def _small(value: Any) -> forms.Node:
@@ -183,8 +200,9 @@ def _small(value: Any) -> forms.Node:
         return forms.Complex(value.real, value.imag)
     if kind is datetime.timedelta:
         return forms.Duration(value.days, value.seconds, value.microseconds)
-    if kind in (datetime.date, datetime.time, datetime.datetime):
-        # A time zone by name, or the second of two equal hours, is not in the text; such a time is not data.
-        if repr(kind.fromisoformat(value.isoformat())) == repr(value):
-            return forms.Time(kind.__name__, value.isoformat())
+    if kind in _TIMES:
+        # A time zone by name is not in the text, nor is the second of two equal hours when the clock goes back.
+        if repr(kind.fromisoformat(value.isoformat())) != repr(value):
+            raise Unencodable(f"{type_name(value)} that its ISO 8601 text does not say wholly")
+        return forms.Time(_TIMES[kind], value.isoformat())
     raise Unencodable(type_name(value))

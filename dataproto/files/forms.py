@@ -7,38 +7,10 @@ these plain structures.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias, Union
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.msgpack import Decoder, Encoder
-
-Node: TypeAlias = Union[  # msgspec resolves the names in it, which `|` cannot hold before they exist
-    None,
-    bool,
-    int,
-    float,
-    str,
-    "LongInt",
-    "Complex",
-    "Surrogates",
-    "Bytes",
-    "List",
-    "Tuple",
-    "Set",
-    "FrozenSet",
-    "Dict",
-    "Pairs",
-    "Time",
-    "Duration",
-    "Array",
-    "Objects",
-    "Scalar",
-    "Dense",
-    "Jagged",
-    "Strided",
-    "Image",
-    "Pickled",
-]
 
 
 class LongInt(Struct, array_like=True, forbid_unknown_fields=True, tag="int"):
@@ -176,6 +148,35 @@ class Pickled(Struct, array_like=True, forbid_unknown_fields=True, tag="pickle")
 
     data: memoryview
 
+
+Node: TypeAlias = (
+    bool
+    | int
+    | float
+    | str
+    | LongInt
+    | Complex
+    | Surrogates
+    | Bytes
+    | List
+    | Tuple
+    | Set
+    | FrozenSet
+    | Dict
+    | Pairs
+    | Time
+    | Duration
+    | Array
+    | Objects
+    | Scalar
+    | Dense
+    | Jagged
+    | Strided
+    | Image
+    | Pickled
+    | None
+)
+"""Every form; a class may name it before it is there, as msgspec looks it up when `READER` is made."""
 
 WRITER = Encoder()
 READER: Decoder[Node] = Decoder(Node)

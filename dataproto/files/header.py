@@ -60,7 +60,7 @@ class SavedSchema(Record):
     """The schema that was bound: its record, and the sizes that its dims had to have."""
 
     spec: dict[str, JsonValue]
-    dims: dict[str, Count] = {}
+    dims: dict[str, Count]
 
 
 class Header(Record):
@@ -68,17 +68,17 @@ class Header(Record):
 
     Attributes:
         rows: how many rows the batch has.
-        batch_size: the batch size of its tensors; None for a batch without a `TensorDict`.
         fields: its fields, store by store, in their order.
         writers: the stage that wrote a field last, by its name.
+        batch_size: the batch size of its tensors; None for a batch without a `TensorDict`.
         bound: the schema that was bound.
         pads: which rows are padding, where any is.
     """
 
     rows: Count
-    batch_size: tuple[Count, ...] | None = None
     fields: tuple[SavedField, ...]
-    writers: dict[str, str] = {}
+    writers: dict[str, str]
+    batch_size: tuple[Count, ...] | None = None
     bound: SavedSchema | None = None
     pads: SavedPiece | None = None
 

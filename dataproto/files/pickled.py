@@ -6,6 +6,9 @@ import pickle
 
 from batchpact.dataproto.files.broken import Broken, broken_by
 
+PICKLED = "pickled objects, which can run any code when they are read"
+TRUST = "allow_pickle=True, where you trust whoever wrote the file"
+
 
 def pickled(value: object) -> bytes:
     """A value as a pickle.
@@ -23,8 +26,7 @@ def unpickled(data: memoryview, allowed: bool) -> object:
         Broken: if that is not allowed, or fails.
     """
     if not allowed:
-        expected = "allow_pickle=True, where you trust whoever wrote the file"
-        raise Broken("a pickled object, which runs code when it is read", expected)
+        raise Broken(PICKLED, TRUST)
     try:
         return pickle.loads(data)
     except Exception as error:  # its classes may be gone, and may do anything

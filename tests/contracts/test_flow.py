@@ -32,7 +32,7 @@ GRPO = (
 
 
 def test_the_stages_of_grpo_have_no_findings() -> None:
-    pipeline = Pipeline("grpo", inputs=grpo.PromptBatch, stages=GRPO, outputs=("metrics",))
+    pipeline = Pipeline("grpo", inputs=grpo.PromptBatch, stages=GRPO, outputs=("metrics", "returns"))
 
     assert pipeline.check().findings == ()
     assert str(pipeline.check()).startswith("pipeline 'grpo': 7 stages, ")

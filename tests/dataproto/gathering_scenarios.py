@@ -121,9 +121,11 @@ def unseen(rank: int, world: int) -> Any:
 
 
 def bound(rank: int, world: int) -> Any:
-    """Policies of a bound schema; only rank 1 has the optional field."""
+    """Policies of a schema that two ranks have bound; only rank 1 has the optional field."""
     fields = {"x": torch.full((1,), float(rank))} | ({"bonus": torch.full((1,), 9.0)} if rank == 1 else {})
-    data = DataProto.from_dict(fields, meta_info={"tokens": rank + 1}).bind(Scored)
+    data = DataProto.from_dict(fields, meta_info={"tokens": rank + 1})
+    if rank != 2:
+        data.bind(Scored)
     told = gathered(data)
     return told, data._bound is not None and data._bound.schema is Scored, data.presence("bonus").tolist()
 

@@ -1,9 +1,9 @@
-"""Meta of a concat: equal where present, and `metrics` collected once."""
+"""Meta of a concat: equal where present, `metrics` collected once, and whatever a declared policy says."""
 
 from __future__ import annotations
 
 from copy import deepcopy
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import torch
 
 from batchpact.dataproto import DataProto
 from batchpact.dataproto.merging import collect
+from batchpact.schemas import BatchSchema, Merge, Meta
 from tests.dataproto.support import refuses
 
 
@@ -30,8 +31,8 @@ def test_equal_values_are_one_value(value: Any) -> None:
 def test_different_values_are_named_with_their_parts() -> None:
     with refuses(
         "concat",
-        "BP041 conflict  b     part 1 and part 2 differ: ['x'][1]: 2 against 3; one value for the batch",
         "BP041 conflict  step  part 0 and part 3 differ: 1 against 2; one value for the batch",
+        "BP041 conflict  b     part 1 and part 2 differ: ['x'][1]: 2 against 3; one value for the batch",
     ):
         merged({"step": 1}, {"b": {"x": [1, 2]}}, {"b": {"x": [1, 3]}}, {"step": 2})
 
@@ -103,3 +104,43 @@ def test_metrics_that_are_no_dicts_become_a_list() -> None:
     assert collect([1.0, {"a": 1}]) == [1.0, {"a": 1}]
     assert collect([{"a": 1}, 1.0]) == [{"a": 1}, 1.0]
     assert collect([[1.0], 2.0]) == [1.0, 2.0]
+
+
+def test_empty_lists_stay_lists() -> None:
+    assert merged({"metrics": []}, {"metrics": []}) == {"metrics": []}
+    assert merged({"metrics": {}}, {"metrics": {}}) == {"metrics": {}}
+
+
+# --- declared policies ------------------------------------------------------------------------------------------------
+
+
+def test_every_meta_that_cannot_be_merged_is_named_and_nothing_is_changed() -> None:
+    class Metas(BatchSchema):
+        timing: Annotated[Meta[dict[str, float]], Merge.close(0.01)]
+        tokens: Annotated[Meta[int], Merge("sum")]
+        best: Annotated[Meta[Any], Merge("max")]
+
+    metas: list[dict[str, Any]] = [
+        {"timing": {"gen": 1.0}, "tokens": 5, "best": "a"},
+        {"timing": {"gen": 1.5}, "tokens": 6, "best": 2.0},
+    ]
+    parts = [DataProto(meta_info=deepcopy(meta)).bind(Metas) for meta in metas]
+
+    with refuses(
+        "concat",
+        "BP041 conflict  timing  part 0 and part 1 differ: ['gen']: 1.0 against 1.5; one value for the batch",
+        "BP041 conflict  best    max is for numbers, arrays and tensors, and part 0 has str, part 1 has float 2.0; "
+        "one value for the batch",
+    ):
+        DataProto.concat(parts)
+
+    assert [part.meta_info for part in parts] == metas
+
+
+def test_a_declared_policy_counts_before_the_default() -> None:
+    class Metas(BatchSchema):
+        metrics: Annotated[Meta[dict[str, float]], Merge("mean")]
+
+    parts = [DataProto(meta_info={"metrics": {"loss": loss}}).bind(Metas) for loss in (1.0, 2.0)]
+
+    assert DataProto.concat(parts).meta_info == {"metrics": {"loss": 1.5}}

@@ -62,9 +62,15 @@ SIGNATURES = {
 }
 
 FUNCTIONS = {
+    "DataProtoFuture": "(collect_fn, futures, dispatch_fn=None)",
+    "all_gather_data_proto": "(data, process_group)",
     "collate_fn": "(x, *, schema=None)",
+    "deserialize_single_tensor": "(arr)",
+    "deserialize_tensordict": "(arr)",
     "fold_batch_dim": "(data, new_batch_size)",
     "pad_dataproto_to_divisor": "(data, size_divisor)",
+    "serialize_single_tensor": "(obj)",
+    "serialize_tensordict": "(batch)",
     "unfold_batch_dim": "(data, batch_dims=2)",
     "union_numpy_dict": "(tensor_dict1, tensor_dict2)",
     "union_tensor_dict": "(tensor_dict1, tensor_dict2)",

@@ -35,6 +35,7 @@ STRIDES = {
     "no element, strides of 0": matrix()[:0, :1].expand(0, 5),
     "conjugated": torch.complex(matrix(), matrix()).conj(),
     "negated": torch.complex(matrix(), matrix()).conj().imag,
+    "negated, one element": torch.tensor([1 + 2j]).conj().imag,
     "with a graph": matrix().requires_grad_() * 2,
 }
 

@@ -25,6 +25,9 @@ from batchpact.schemas import (
     Name,
     NonTensor,
     Pad,
+    SameAs,
+    When,
+    config,
 )
 from batchpact.schemas.markers import MARKERS
 
@@ -159,6 +162,8 @@ TWICE: dict[type, Any] = {
     Fill: Annotated[Annotated[Int64[Tensor, "batch"], Fill(0)] | None, Fill(0)],
     Key: Annotated[NonTensor[str], Key()] | Annotated[Int64[Tensor, "batch"], Key()],
     Group: Annotated[Annotated[NonTensor[str], Group()] | Int64[Tensor, "batch"], Group()],
+    When: Annotated[Meta[int], When(config("a")), When(config("b"))],
+    SameAs: Annotated[Meta[int], SameAs("a"), SameAs("b")],
 }
 
 

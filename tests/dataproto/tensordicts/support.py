@@ -56,3 +56,27 @@ def with_meta(**values: Any) -> TensorDict:
 
 def tensors(rows: int = 4, **values: Any) -> TensorDict:
     return TensorDict(values, batch_size=[rows])
+
+
+NO_AXIS = "BP045 store  batch  a TensorDict without a batch axis; batch_size has the rows first"
+
+
+def numbered() -> TensorDict:
+    """Six rows that can be told from each other in every kind of entry."""
+    fields: dict[str, Any] = {
+        "x": torch.arange(6),
+        "j": jagged(*([row] * (row % 3) for row in range(6))),
+        "u": NonTensorStack(*[NonTensorData(data=[row]) for row in range(6)]),
+        "k": NonTensorData(data=list(range(6))),
+    }
+    return TensorDict(fields, batch_size=[6])
+
+
+def expected(rows: list[int]) -> dict[str, tuple[str, str]]:
+    """What these rows of the six look like."""
+    return {
+        "x": ("tensor", plain_tensor(torch.tensor(rows, dtype=torch.int64))),
+        "j": ("tensor", plain_tensor(jagged(*([row] * (row % 3) for row in rows)))),
+        "u": ("column", repr([[row] for row in rows])),
+        "k": ("meta", repr(list(range(6)))),
+    }

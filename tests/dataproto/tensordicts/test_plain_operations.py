@@ -1,4 +1,4 @@
-"""What `get_tensordict` makes is an ordinary `TensorDict`: tensordict's own operations, and the wire, keep every entry."""
+"""What `get_tensordict` makes is an ordinary `TensorDict`: tensordict's own operations and the wire keep its fields."""
 
 from __future__ import annotations
 

@@ -1,0 +1,89 @@
+"""What is written for nothing: values that nobody reads or that are replaced unread, and twins that drift apart."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from batchpact.contracts.proof.comparing import by_words
+from batchpact.contracts.proof.state import Held, Snapshot, State
+from batchpact.schemas.condition_specs import questions_in
+from batchpact.schemas.record import SchemaSpec, StageSpec
+from batchpact.schemas.violations import Violation
+
+
+class LooseEnds:
+    """Follows who reads what was written.
+
+    Args:
+        stages: the stages of the pipeline, in their order.
+    """
+
+    def __init__(self, stages: Sequence[StageSpec]) -> None:
+        self._stages = stages
+        self._read: dict[tuple[str, int], int] = {}
+        self._twins: dict[str, set[str]] = {}
+        self._asked: set[str] = set()
+        for stage in stages:
+            fields = (*stage.reads.fields, *stage.writes.fields)
+            for field in fields:
+                if field.same_as is not None:
+                    self._twins.setdefault(field.key, set()).add(field.same_as)
+                    self._twins.setdefault(field.same_as, set()).add(field.key)
+            for condition in (stage.when, *(field.when for field in fields)):
+                if condition is not None:
+                    asked = (test.subject for test in questions_in(condition))
+                    self._asked |= {subject.name for subject in asked if subject.source in ("present", "meta", "step")}
+
+    def with_twins(self, keys: Sequence[str]) -> list[str]:
+        """These keys and their twins, each once."""
+        return list(dict.fromkeys([*keys, *(twin for key in keys for twin in sorted(self._twins.get(key, ())))]))
+
+    def read(self, reads: SchemaSpec, snapshot: Snapshot, points: int) -> None:
+        """Note what a stage has read."""
+        for field in reads.fields:
+            held = snapshot.held.get(field.key)
+            if held is not None:
+                end = field.key, held.stage
+                self._read[end] = self._read.get(end, 0) | points
+
+    def written(
+        self, stage: StageSpec, reads: SchemaSpec, writes: SchemaSpec, before: Snapshot, points: int
+    ) -> Iterator[Violation]:
+        """What is wrong with what a stage writes over."""
+        own = {field.key for field in writes.fields}
+        for field in writes.fields:
+            held = before.held.get(field.key)
+            if held is None:
+                continue
+            unread = points & ~self._read.get((field.key, held.stage), 0)
+            replaces = field.required and field.merge is None and reads.field(field.key) is None
+            if held.stage >= 0 and unread and replaces:
+                actual = f"it replaces what {by_words(held.writer)} wrote, which nobody has read"
+                hint = "read it, or leave one of the two out"
+                yield _warning("BP062", field.key, actual, "a value is read before it is replaced", hint)
+            for twin in sorted(self._twins.get(field.key, ())):
+                if twin in before.held and twin not in own and twin not in stage.drops:
+                    actual = f"it is rewritten, and its twin {twin} is not"
+                    expected = f"{twin} has the same values ({by_words(before.held[twin].writer)} wrote it)"
+                    hint = f"write {twin} in '{stage.name}', too, or drop it there"
+                    yield Violation(code="BP063", field=field.key, actual=actual, expected=expected, hint=hint)
+
+    def unread(self, state: State, outputs: Collection[str]) -> Iterator[tuple[Violation, str]]:
+        """Values that nobody reads in any configuration, with the stages that write them."""
+        for at, stage in enumerate(self._stages):
+            for field in stage.writes.fields:
+                key = field.key
+                if (key, at) in self._read or key in self._asked:
+                    continue
+                if key in outputs and any(_by(held, at) for _, held in state.fields.get(key, ())):
+                    continue
+                hint = "leave it out, or name it among the outputs of the pipeline"
+                yield _warning("BP061", key, "nobody reads it", "what is written is read later", hint), stage.name
+
+
+def _by(held: Held, at: int) -> bool:
+    return held.stage == at
+
+
+def _warning(code: str, field: str, actual: str, expected: str, hint: str) -> Violation:
+    return Violation(code=code, field=field, actual=actual, expected=expected, hint=hint, severity="warning")

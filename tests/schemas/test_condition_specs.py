@@ -1,0 +1,33 @@
+"""Conditions as data: which questions stand in one, and how a value passes a test."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from batchpact.schemas import config, meta
+from batchpact.schemas.condition_specs import UNKNOWN, SubjectSpec, passes, questions_in
+
+
+class Estimator(Enum):
+    GAE = "gae"
+
+
+def test_every_question_is_found_in_its_order() -> None:
+    condition = ((config("a") == 1) & ~meta("b")) | (config("a") > 3)
+
+    assert [(str(test.subject), test.test, test.value) for test in questions_in(condition.spec)] == [
+        ("a", "==", 1),
+        ("meta b", "truthy", None),
+        ("a", ">", 3),
+    ]
+
+
+def test_an_enum_passes_as_its_value() -> None:
+    (test,) = questions_in((config("adv_estimator") == "gae").spec)
+
+    assert passes(test, Estimator.GAE)
+
+
+def test_what_is_unknown_says_so() -> None:
+    assert repr(UNKNOWN) == "UNKNOWN"
+    assert str(SubjectSpec(source="step", name="global_steps")) == "global_steps"
