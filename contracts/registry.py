@@ -25,6 +25,11 @@ def stages() -> Iterator[StageSpec]:
     return (boundary.spec for boundary in _stages.values())
 
 
+def boundaries() -> Iterator[Boundary]:
+    """The contracts of all stages that were decorated so far."""
+    return iter(_stages.values())
+
+
 def owners(reads: type[BatchSchema]) -> list[type[StageSchema]]:
     """The stage schemas that have this class as their Reads."""
     found: list[type[StageSchema]] = []

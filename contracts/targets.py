@@ -23,23 +23,40 @@ def load(target: str) -> list[Pipeline]:
     Raises:
         SettingError: if there is no such module, file or pipeline.
     """
-    place, _, name = target.partition(":") if not _is_drive(target) else (target, "", "")
-    module = _module(target, place)
+    module, name, value = resolve(target)
     if not name:
         found = list(_pipelines(module))
         if not found:
-            raise _wrong(target, f"{place} holds no pipeline", "name a module that makes one")
+            raise wrong_target(target, f"{_place(target)[0]} holds no pipeline", "name a module that makes one")
         return found
-    value: object = module
-    for part in name.split("."):
-        if not hasattr(value, part):
-            match = closest(part, [key for key in dir(value) if not key.startswith("_")])
-            raise _wrong(target, f"{place} has no {part!r}", "" if match is None else f"closest name: {match!r}")
-        value = getattr(value, part)
     if not isinstance(value, Pipeline):
         kind = "class" if isinstance(value, type) else type(value).__name__
-        raise _wrong(target, f"{name} is a {kind}", "a Pipeline can be checked")
+        raise wrong_target(target, f"{name} is a {kind}", "a Pipeline can be checked")
     return [value]
+
+
+def resolve(target: str) -> tuple[ModuleType, str, object]:
+    """The module of a target, imported; the name in it, and what has that name: the module itself where it is empty.
+
+    Raises:
+        SettingError: if there is no such module, file or name.
+    """
+    place, name = _place(target)
+    module = _module(target, place)
+    value: object = module
+    for part in name.split(".") if name else ():
+        if not hasattr(value, part):
+            match = closest(part, [key for key in dir(value) if not key.startswith("_")])
+            hint = "" if match is None else f"closest name: {match!r}"
+            raise wrong_target(target, f"{place} has no {part!r}", hint)
+        value = getattr(value, part)
+    return module, name, value
+
+
+def _place(target: str) -> tuple[str, str]:
+    """The module or file of a target, and the name in it."""
+    place, _, name = target.partition(":") if not _is_drive(target) else (target, "", "")
+    return place, name
 
 
 def _is_drive(target: str) -> bool:
@@ -58,7 +75,7 @@ def _module(target: str, place: str) -> ModuleType:
     if place.endswith(".py"):
         path = Path(place).resolve()
         if not path.is_file():
-            raise _wrong(target, f"there is no file {place}", "a path from here, or module:name")
+            raise wrong_target(target, f"there is no file {place}", "a path from here, or module:name")
         root, parts = path.parent, [path.stem]
         while (root / "__init__.py").is_file():  # a file inside a package is imported under its full name
             parts.insert(0, root.name)
@@ -68,19 +85,24 @@ def _module(target: str, place: str) -> ModuleType:
         module = importlib.import_module(name)
         found = getattr(module, "__file__", None)
         if found is None or Path(found).resolve() != path:
-            raise _wrong(target, f"{name} is another module here, {found or 'a built-in one'}", "a name of its own")
+            raise wrong_target(
+                target, f"{name} is another module here, {found or 'a built-in one'}", "a name of its own"
+            )
         return module
     if not all(part.isidentifier() for part in place.split(".")):
-        raise _wrong(target, f"{place!r} is no module", "module:name or path.py:name")
+        raise wrong_target(target, f"{place!r} is no module", "module:name or path.py:name")
     sys.path.insert(0, str(Path.cwd()))
     try:
         return importlib.import_module(place)
     except ModuleNotFoundError as error:
         if error.name is not None and (place == error.name or place.startswith(f"{error.name}.")):
-            raise _wrong(target, f"there is no module {error.name}", "an importable module, or path.py:name") from error
+            raise wrong_target(
+                target, f"there is no module {error.name}", "an importable module, or path.py:name"
+            ) from error
         raise
 
 
-def _wrong(target: str, actual: str, expected: str) -> SettingError:
+def wrong_target(target: str, actual: str, expected: str) -> SettingError:
+    """The error for a target that leads nowhere."""
     violation = Violation(code="BP052", field="target", actual=actual, expected=expected)
     return SettingError(f"in the target {target}", [violation])

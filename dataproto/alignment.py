@@ -48,6 +48,8 @@ def align(
         The rows of the right side in the order of the left; None where nothing has to be done, or a side does not have
         these fields and nothing asks for it; a violation where the sides do not agree.
     """
+    if all(_one_object(left[0].find(field.key), right[0].find(field.key)) for field in fields):
+        return None  # nothing is read, as on a device that would synchronise
     name = ", ".join(field.key for field in fields)
     keys, others = row_keys(fields, left[0]), row_keys(fields, right[0])
     if keys is None or others is None:
@@ -81,6 +83,10 @@ def align(
     expected = "the same rows in the same order"
     hint = "union(other, realign=True) puts the right side into the order of the left"
     return Violation(code="BP023", field=name, actual=actual, expected=expected, hint=hint)
+
+
+def _one_object(left: tuple[str, object] | None, right: tuple[str, object] | None) -> bool:
+    return left is not None and right is not None and left[1] is right[1]
 
 
 def _labels(keys: Sequence[RowKey], pads: Mask | None) -> list[_Label]:

@@ -36,7 +36,7 @@ class FieldOperations(Batch):
             meta = copy.deepcopy(meta)
         batch = None if self.batch is None else self._tensor_store(tensors, self.batch.batch_size)
         made = self._derive(batch, columns, meta)
-        if self._marks is not UNMARKED:
+        if self._marks is not UNMARKED and len(made) == len(self):  # without any field left there may be no rows left
             made._marks = self._marks.of_fields(chosen.names())
         made._unbind_where_incomplete()
         return made
@@ -52,7 +52,7 @@ class FieldOperations(Batch):
         Raises:
             MissingFieldError: naming every key that is not there; nothing is taken out then.
         """
-        stores = self.consistent_stores()
+        stores, rows = self.consistent_stores(), len(self)
         chosen = choose("pop", stores, (batch_keys or (), non_tensor_batch_keys or (), meta_info_keys or ()))
         tensors, columns, meta = build.own(chosen)
         batch = None
@@ -66,8 +66,9 @@ class FieldOperations(Batch):
             del self.meta_info[key]
         popped = self._derive(batch, columns, meta)
         if self._marks is not UNMARKED:
-            popped._marks = self._marks.of_fields(chosen.names())
-            self._marks = self._marks.of_fields([key for key in stores.names() if chosen.find(key) is None])
+            marks, left = self._marks, [key for key in stores.names() if chosen.find(key) is None]
+            popped._marks = marks.of_fields(chosen.names()) if len(popped) == rows else UNMARKED
+            self._marks = marks.of_fields(left) if len(self) == rows else UNMARKED
         popped._unbind_where_incomplete()
         self._unbind_where_incomplete()
         return popped

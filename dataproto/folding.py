@@ -44,8 +44,9 @@ def fold_batch_dim(data: B, new_batch_size: int) -> B:
     _check_dense("fold_batch_dim", data)
     marks = data._marks.pads
     pads = None if marks is None else marks.reshape(groups, size)
-    if pads is not None and (pads.any(axis=1) != pads.all(axis=1)).any():
-        group = int(np.flatnonzero(pads.any(axis=1) != pads.all(axis=1))[0])
+    mixed = [] if pads is None else np.flatnonzero(pads.any(axis=1) & ~pads.all(axis=1))
+    if len(mixed):
+        group = int(mixed[0])
         actual, hint = f"group {group} is padding in part", "unpad_dataproto removes pad rows"
         raise refuse("fold_batch_dim", "BP043", "batch", actual, "groups of rows that all are padding, or none", hint)
     folded = _reshaped(data, 1, (groups, size), groups)

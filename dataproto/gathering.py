@@ -107,11 +107,12 @@ class _Held(NamedTuple):
         """The fields, but for some, as a batch without rows has them."""
         tensors = {}
         for key, axis in self.axes.items():
-            dtype, shape, _ = self.pieces[key, 0]
-            cut = axis or 0
-            empty = torch.empty((*shape[:cut], 0, *shape[cut + 1 :]), dtype=dtype)
-            tensors[key] = _made_of([empty, torch.zeros(1, dtype=torch.int64)], axis)
-        return Stores(*({k: v for k, v in held.items() if k not in left_out} for held in (tensors, self.columns)), {})
+            if key not in left_out:
+                dtype, shape, _ = self.pieces[key, 0]
+                cut = axis or 0
+                empty = torch.empty((*shape[:cut], 0, *shape[cut + 1 :]), dtype=dtype)
+                tensors[key] = _made_of([empty, torch.zeros(1, dtype=torch.int64)], axis)
+        return Stores(tensors, {key: cells for key, cells in self.columns.items() if key not in left_out}, {})
 
 
 class _Share(NamedTuple):

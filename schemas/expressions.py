@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 
@@ -36,6 +37,7 @@ class Expression:
         return cls._of({(): value})
 
     @classmethod
+    @lru_cache(maxsize=4096)
     def name(cls, name: str) -> Expression:
         """A single name."""
         return cls._of({(name,): 1})

@@ -115,7 +115,10 @@ class FieldSpec(Record):
 
     def place(self, placement: PlacementName) -> PlaceSpec | None:
         """How the field is declared in this placement, or None where it may not stand there."""
-        return next((place for place in self.places if place.placement == placement), None)
+        for place in self.places:
+            if place.placement == placement:
+                return place
+        return None
 
 
 class SchemaSpec(Record):

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from batchpact.schemas.expressions import Expression
@@ -52,6 +53,7 @@ class Dim:
         return self.expression
 
 
+@lru_cache(maxsize=4096)
 def parse_dims(text: str) -> tuple[Dim, ...]:
     """Read a dim string.
 

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from itertools import product
 
-from batchpact.contracts.lint.machine import Machine
+from batchpact.contracts.lint.machine import COMPUTED, Machine
 from batchpact.contracts.lint.scope import Scope
 from batchpact.contracts.lint.sources import Located, SourceFile
 from batchpact.contracts.lint.trace import Site
@@ -19,8 +19,6 @@ from batchpact.contracts.lint.values import (
     Atom,
     Batch,
     Element,
-    Entry,
-    Field,
     Function,
     Instance,
     Items,
@@ -104,9 +102,11 @@ class Expressions(ABC):
                 return self._dict_comprehension(node)
             case ast.Await() | ast.Starred():
                 return self.value(node.value)
-            case ast.Yield() | ast.YieldFrom():
-                if node.value is not None:
-                    self.machine.lend(self.value(node.value), "given to whoever called", self.site(node))
+            case ast.Yield():
+                self.yielded(NONE if node.value is None else self.value(node.value))
+                return UNKNOWN
+            case ast.YieldFrom():
+                self.yielded(union(element.value for element in self.elements(self.value(node.value))))
                 return UNKNOWN
             case _:
                 for child in ast.iter_child_nodes(node):
@@ -117,6 +117,10 @@ class Expressions(ABC):
     @abstractmethod
     def call(self, node: ast.Call) -> Value:
         """What a call gives."""
+
+    @abstractmethod
+    def yielded(self, value: Value) -> None:
+        """A generator gives a value."""
 
     @abstractmethod
     def assign(self, target: ast.expr, value: Value) -> None:
@@ -164,23 +168,24 @@ class Expressions(ABC):
 
     def _subscript(self, node: ast.Subscript) -> Value:
         base = self.value(node.value)
-        index = self.value(node.slice) if not isinstance(node.slice, ast.Slice) else self._slice(node.slice)
+        index = self.index(node.slice)
         found: list[Value] = []
         holders = [atom for atom in base if isinstance(atom, (Store, Batch))]
         if holders:
-            found.append(self.element(holders, index, isinstance(node.slice, ast.Slice), self.site(node.slice)))
+            found.append(self.element(holders, index, self.site(node.slice)))
         for atom in base:
             if isinstance(atom, Items):
                 found.append(_item(atom, index))
         return union(found)
 
-    def _slice(self, node: ast.Slice) -> Value:
-        for part in (node.lower, node.upper, node.step):
-            if part is not None:
-                self.value(part)
-        return one(Live(slice(None)))
+    def index(self, node: ast.expr) -> Value:
+        """What stands between brackets; of several axes, or of the names of a nested field, the first one."""
+        if isinstance(node, ast.Tuple) and node.elts:
+            return [self.index(part) for part in node.elts][0]
+        value = self.value(node)
+        return one(Live(slice(None))) if isinstance(node, ast.Slice) else value
 
-    def element(self, holders: Sequence[Store | Batch], index: Value, rows: bool, site: Site) -> Value:
+    def element(self, holders: Sequence[Store | Batch], index: Value, site: Site) -> Value:
         """An element of batches or stores: the value under a name, or the batch of some rows."""
         found: list[Value] = []
         keys, known = self.keys(index, site)
@@ -188,17 +193,17 @@ class Expressions(ABC):
             found.append(self.machine.look(holders, key, "read", site))
         if not known or not keys:
             found.append(self.machine.derived(frozenset(holders)))
-        if not (known or rows):
-            self.computed(holders, site)
+        if not known:
+            self.computed(holders, site, or_rows=True)
         return union(found)
 
-    def computed(self, holders: Sequence[Store | Batch], site: Site) -> None:
-        """A name that is computed, or a choice of rows."""
+    def computed(self, holders: Sequence[Store | Batch], site: Site, *, or_rows: bool = False) -> None:
+        """A name that is computed or, where a batch may be asked for `or_rows`, perhaps some of its rows."""
         for holder in holders:
-            if isinstance(holder, Store):
-                self.machine.hide(holder, "read by a computed key", site)
-            elif holder.given:
-                self.machine.unclear(site)
+            if isinstance(holder, Batch) and or_rows:
+                self.machine.unclear(holder, site)
+            else:
+                self.machine.hide(holder.flat if isinstance(holder, Batch) else holder, COMPUTED, site)
 
     def keys(self, value: Value, site: Site) -> tuple[list[tuple[str, Site]], bool]:
         """The names that a value may be, or may hold, and whether they are all."""
@@ -216,7 +221,7 @@ class Expressions(ABC):
                 found.update({(key, (*entry.sites, site)[0]): None for key, entry in self.machine.held(atom)})
                 known = known and not atom.open
             elif isinstance(atom, (Keys, KeyOf)):
-                self.machine.use_all(atom.store, site)
+                self.machine.use_all(atom.store)
             elif not (isinstance(atom, Live) and isinstance(atom.thing, (int, slice, type(None), type(...)))):
                 known = False
         return list(found), known
@@ -257,8 +262,7 @@ class Expressions(ABC):
         for atom in value:
             if isinstance(atom, (Store, Batch)):
                 for other in stored((atom,)):
-                    self.machine.join(store, other, site)
-                    store.given |= other.given
+                    self.machine.join(store, other)
             elif isinstance(atom, Items):
                 self._fill_pairs(store, atom, site)
             elif atom not in NONE:
@@ -280,7 +284,7 @@ class Expressions(ABC):
             if isinstance(atom, Items):
                 found += atom.elements
             elif isinstance(atom, Store) and atom.given:
-                self.machine.trace.whole.add(atom.placement)
+                self.machine.use_all(atom)
                 found.append(Element(one(KeyOf(atom))))
             elif isinstance(atom, Store):
                 found += [Element(one(Text(key)), (*entry.sites, None)[0]) for key, entry in self.machine.held(atom)]
@@ -405,5 +409,3 @@ def _item(items: Items, index: Value) -> Value:
             if items.complete and isinstance(number, int) and -len(items.elements) <= number < len(items.elements):
                 return items.elements[number].value
     return union(element.value for element in items.elements)
-
-

@@ -19,6 +19,7 @@ from batchpact.contracts.lint.values import (
     Entry,
     Field,
     Function,
+    FunctionNode,
     Instance,
     Items,
     KeyOf,
@@ -40,6 +41,8 @@ _LARGE = 200
 _STEPS = 20_000
 """So many statements are read for one stage; then loops are no longer unrolled and functions no longer followed."""
 
+COMPUTED = "read by a key that is computed"
+
 Name = tuple[Store, str]
 
 
@@ -57,8 +60,10 @@ class Machine:
         self.trace = trace
         self.sources = sources
         self.visible: set[Name] = set()
-        self.nested: dict[object, Function] = {}
-        self.called: set[object] = set()
+        self.nested: dict[FunctionNode, Function] = {}
+        self.read: set[FunctionNode] = set()
+        self.stack: list[FunctionNode] = []
+        self.known_results: dict[object, Value] = {}
         self.maybe_keys: list[Opaque] = []
         self.is_data_proto = False
         self._root = root
@@ -107,6 +112,12 @@ class Machine:
             found.append(one(Field(key)))
         return union(found)
 
+    def use(self, of: Iterable[Atom], key: str, site: Site) -> None:
+        """A name is used where it is there, which nobody has to declare."""
+        for store in stored(of):
+            if store.given:
+                self.trace.accesses[Access(key, store.placement, "used", site, True)] = None
+
     def copy(self, store: Store, keep: Callable[[str], bool] = lambda key: True) -> Store:
         """A store with the same names, or some of them, which are set on their own from now on."""
         made = Store(store.placement, store.given, store.open, store.lent)
@@ -118,13 +129,14 @@ class Machine:
         for key, entry in list(entries):
             self.put(store, key, entry.value, *entry.sites)
 
-    def join(self, store: Store, other: Store, site: Site) -> None:
-        """The code sets every name of one store in another."""
+    def join(self, store: Store, other: Store) -> None:
+        """The code sets every name of one store in another; with those of the stage's batch it is one of its stores."""
         self.add(store, self.held(other))
         store.open |= other.open
         store.lent |= other.lent
-        if other.given and not store.given:
-            self.use_all(other, site)
+        if other.given:
+            store.placement = other.placement if not store.given or store.placement == other.placement else None
+            store.given = True
 
     # --- batches -------------------------------------------------------------------------------------------------
 
@@ -138,12 +150,12 @@ class Machine:
         slots = {placement: [self.copy(store) for store in stores] for placement, stores in batch.slots.items()}
         return Batch(self.copy(batch.flat), slots, batch.schema)
 
-    def merge(self, batch: Batch, other: Batch, site: Site) -> None:
+    def merge(self, batch: Batch, other: Batch) -> None:
         """The code sets every name of one batch in another."""
-        self.join(batch.flat, other.flat, site)
+        self.join(batch.flat, other.flat)
         for placement, stores in other.slots.items():
             for store in stores:
-                self.join(batch.slots[placement][0], store, site)
+                self.join(batch.slots[placement][0], store)
 
     def derived(self, value: Value) -> Value:
         """What comes of a batch or a store in which names stay what they are."""
@@ -155,10 +167,15 @@ class Machine:
 
     # --- what cannot be told -------------------------------------------------------------------------------------
 
-    def use_all(self, store: Store, site: Site) -> None:
+    def use_all(self, store: Store) -> None:
         """The code goes through all names of a store."""
         if store.given:
             self.trace.whole.add(store.placement)
+
+    def unclear(self, batch: Batch, site: Site) -> None:
+        """The code takes an element of its batch: rows of a DataProto, a field or rows of a TensorDict."""
+        if batch.given:
+            self.maybe_keys.append(Opaque(COMPUTED, None, site))
 
     def hide(self, store: Store, what: str, site: Site) -> None:
         """The code does something with a store that cannot be told."""
@@ -185,7 +202,7 @@ class Machine:
             elif isinstance(atom, Items):
                 waiting += [inner for element in atom.elements for inner in element.value]
             elif isinstance(atom, (Keys, KeyOf)):
-                self.use_all(atom.store, site)
+                self.use_all(atom.store)
             elif isinstance(atom, Method):
                 waiting.append(atom.of)
             elif isinstance(atom, Function):

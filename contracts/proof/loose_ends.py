@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from batchpact.contracts.proof.comparing import by_words
-from batchpact.contracts.proof.state import Held, Snapshot, State
+from batchpact.contracts.proof.state import Snapshot, State
 from batchpact.schemas.condition_specs import questions_in
 from batchpact.schemas.record import SchemaSpec, StageSpec
 from batchpact.schemas.violations import Violation
@@ -56,7 +56,9 @@ class LooseEnds:
             if held is None:
                 continue
             unread = points & ~self._read.get((field.key, held.stage), 0)
-            replaces = field.required and field.merge is None and reads.field(field.key) is None
+            same = {field.key, *self._twins.get(field.key, ())}
+            known = any(reads.field(key) is not None for key in same)
+            replaces = field.required and field.merge is None and not known
             if held.stage >= 0 and unread and replaces:
                 actual = f"it replaces what {by_words(held.writer)} wrote, which nobody has read"
                 hint = "read it, or leave one of the two out"
@@ -75,14 +77,11 @@ class LooseEnds:
                 key = field.key
                 if (key, at) in self._read or key in self._asked:
                     continue
-                if key in outputs and any(_by(held, at) for _, held in state.fields.get(key, ())):
+                last = any(held.stage == at for _, held in state.fields.get(key, ()))
+                if key in outputs and (last or field.merge is not None):
                     continue
                 hint = "leave it out, or name it among the outputs of the pipeline"
                 yield _warning("BP061", key, "nobody reads it", "what is written is read later", hint), stage.name
-
-
-def _by(held: Held, at: int) -> bool:
-    return held.stage == at
 
 
 def _warning(code: str, field: str, actual: str, expected: str, hint: str) -> Violation:

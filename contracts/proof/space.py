@@ -64,15 +64,13 @@ class Space:
 
     def __init__(self, conditions: Iterable[ConditionSpec], always: Iterable[ConditionSpec] = ()) -> None:
         always = list(always)
-        tests: dict[Key, list[TestSpec]] = {}
+        tests: dict[Key, dict[str, TestSpec]] = {}
         for condition in (*conditions, *always):
             for test in questions_in(condition):
-                known = tests.setdefault(_key(test.subject), [])
-                plain = test.model_copy(update={"name": None})
-                if plain not in known:
-                    known.append(plain)
-        self._tests = tests
-        self._cases = {key: _cases(key, asked) for key, asked in tests.items()}
+                tests.setdefault(_key(test.subject), {}).setdefault(_question(test), test)
+        self._tests = {key: list(asked.values()) for key, asked in tests.items()}
+        self._places = {key: {text: at for at, text in enumerate(asked)} for key, asked in tests.items()}
+        self._cases = {key: _cases(key, asked) for key, asked in self._tests.items()}
         self.points = 1
         for cases in self._cases.values():
             self.points *= len(cases)
@@ -107,7 +105,7 @@ class Space:
             if key[0] == "present" and where is not None:
                 certain, maybe = where(key[1])
                 return certain | (maybe & self._sets[key, 0])
-            at = self._tests[key].index(condition.model_copy(update={"name": None}))
+            at = self._places[key][_question(condition)]
             found = 0
             for number, case in enumerate(self._cases[key]):
                 if case.answers[at]:
@@ -181,6 +179,11 @@ class Space:
 
 def _key(subject: SubjectSpec) -> Key:
     return subject.source, subject.name
+
+
+def _question(test: TestSpec) -> str:
+    """What a test asks, without its name; as text, in which True is not 1."""
+    return f"{test.test} {test.value!r} {test.subject.default!r}"
 
 
 def _cases(key: Key, tests: Sequence[TestSpec]) -> list[Case]:

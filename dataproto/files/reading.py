@@ -69,8 +69,9 @@ class SavedBatch:
         Raises:
             Broken: if this is no file that `save_to_disk` wrote.
         """
-        start = file.read(len(_ZIPPED)) or b""
-        if start[:1] == _PICKLES or start == _ZIPPED:
+        start = file.read(9) or b""
+        # A safetensors file begins with the length of its header, which is any eight bytes, and then the header.
+        if start.startswith((_PICKLES, _ZIPPED)) and start[8:] != b"{":
             hint = "load it with what wrote it and save it anew: DataProto.from_verl(batch).save_to_disk(path)"
             raise Broken("a pickle, as verl's save_to_disk writes; reading one can run any code", WRITTEN, hint)
         self.archive = Archive(file)

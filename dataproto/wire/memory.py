@@ -7,7 +7,6 @@ and sending a tensor changes nothing.
 from __future__ import annotations
 
 import ctypes
-import math
 from pickle import PickleBuffer
 from typing import Any, TypeAlias
 
@@ -25,21 +24,14 @@ FEW = 4096
 
 _CACHE_LINE = 64
 _HUGE_PAGE = 2 << 20
-_BY_BYTES: dict[int, np.dtype[Any]] = {
-    1: np.dtype("u1"),
-    2: np.dtype("i2"),
-    4: np.dtype("i4"),
-    8: np.dtype("i8"),
-    16: np.dtype("c16"),
-}
 
 
 def _numpy_dtype(dtype: torch.dtype) -> np.dtype[Any]:
     """Numpy's dtype of the same name, or where it has none, one with as many bytes."""
     try:
-        return np.dtype(dtype_name(dtype))  # type: ignore[no-any-return]
+        return np.dtype(dtype_name(dtype))
     except TypeError:
-        return _BY_BYTES[dtype.itemsize]
+        return np.dtype(f"u{dtype.itemsize}")
 
 
 # A quantized tensor is more than its elements: torch pickles it.
@@ -118,11 +110,10 @@ def tensor_of(name: str, shape: Shape, buffer: Any, *, copied: bool) -> Tensor:
     """
     dtype, kind = DTYPES[name]
     found = array_of(kind, shape, buffer, copied=copied)
-    address = _address(found)
-    if address % kind.itemsize:
+    if not found.flags.aligned:
         found = _copy(found)
     elif not found.flags.writeable:  # torch would warn; who asks for a view knows that it is not theirs
-        found = _at(address, found.shape, kind, found)
+        found = _at(_address(found), found.shape, kind, found)
     tensor = torch.from_numpy(found)
     return tensor if tensor.dtype is dtype else tensor.view(dtype)
 
@@ -142,14 +133,16 @@ def array_of(dtype: np.dtype[Any], shape: Shape, buffer: Any, *, copied: bool) -
 
 
 def _copy(array: np.ndarray) -> np.ndarray:
-    """A copy that starts where a cache line does.
+    """A copy; that of many bytes starts where a cache line does, or a huge page.
 
     Fresh memory costs more than the copy, a page fault for each 4 KB. Numpy asks for huge pages; here the whole array
     gets them, as it starts where one does.
     """
-    nbytes = math.prod(array.shape) * array.itemsize
-    line = _HUGE_PAGE if nbytes >= _HUGE_PAGE else _CACHE_LINE
-    room = np.empty(nbytes + line, np.uint8)
+    if array.nbytes <= FEW:
+        few: np.ndarray = array.copy()
+        return few
+    line = _HUGE_PAGE if array.nbytes >= _HUGE_PAGE else _CACHE_LINE
+    room = np.empty(array.nbytes + line, np.uint8)
     made: np.ndarray = np.ndarray(array.shape, array.dtype, room, -_address(room) % line)
     made[...] = array
     return made

@@ -14,6 +14,7 @@ from jaxtyping import Float32, Int64
 from torch import Tensor
 
 from batchpact.dataproto import DataProto, column, pad_dataproto_to_divisor, unpad_dataproto
+from batchpact.dataproto.binding import bound
 from batchpact.dataproto.row_marks import RowMarks
 from batchpact.schemas import BatchSchema, Key, NonTensor, Pad
 from tests.dataproto.policies import rollout, rollouts, snapshot
@@ -259,3 +260,16 @@ def test_a_group_is_no_key() -> None:
     other = DataProto.from_dict({"more": torch.arange(4)}, {"group": ["g0", "g0", "g1", "g1"]})
 
     assert data.union(other).batch["more"].tolist() == [0, 1, 2, 3]
+
+
+def test_the_very_same_key_is_not_read() -> None:
+    """On the meta device there is nothing to read; on a GPU reading would synchronise."""
+
+    class Numbered(BatchSchema):
+        index: Annotated[Int64[Tensor, "batch"], Key()]
+
+    data = DataProto.from_dict({"index": torch.ones(2, dtype=torch.int64, device="meta")})
+    data._bound = bound(Numbered, {})
+
+    assert data.union(data.select(), realign=True) is data
+    assert len(DataProto.concat(data.chunk(2))) == 2

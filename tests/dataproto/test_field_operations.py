@@ -8,6 +8,7 @@ import torch
 from tensordict import TensorDict
 
 from batchpact.dataproto import DataProto, column
+from batchpact.dataproto.row_marks import RowMarks
 from batchpact.schemas import MissingFieldError
 from tests.dataproto.support import jagged, plain, refuses, small
 
@@ -225,3 +226,46 @@ def test_the_device_of_the_tensors_stays_in_what_is_derived() -> None:
 
     for derived in (data[:1], data.select(), data.pop(["x"]), DataProto.concat([data[:1], data[1:]])):
         assert derived.batch is None or derived.batch.device == torch.device("cpu")
+
+
+# --- presence ---------------------------------------------------------------------------------------------------------
+
+
+def test_every_row_has_a_field_that_nothing_filled() -> None:
+    data = small()
+
+    assert data.presence("ids").tolist() == data.presence("uid").tolist() == [True] * 4
+    assert data[:0].presence("ids").tolist() == []
+    assert data.presence("ids").dtype == np.bool_
+
+
+def test_presence_is_an_array_of_its_own() -> None:
+    data = small()
+    data._marks = RowMarks(absent={"ids": np.array([True, False, False, False])})
+
+    data.presence("ids")[:] = True
+
+    assert data.presence("ids").tolist() == [False, True, True, True]
+
+
+@pytest.mark.parametrize(
+    ("key", "line"),
+    [
+        ("idss", "BP046 name  idss  not in batch; closest name: 'ids'"),
+        ("stop", "BP046 name  stop  not in batch; the batch has list of 4 in meta_info"),
+    ],
+)
+def test_presence_is_of_a_field_with_rows(key: str, line: str) -> None:
+    with refuses("presence", line, kind=MissingFieldError):
+        small().presence(key)
+
+
+def test_select_and_pop_take_the_marks_of_their_fields_along() -> None:
+    data = small()
+    mask = np.array([True, False, False, False])
+    data._marks = RowMarks(absent={"ids": mask, "uid": ~mask})
+
+    assert data.select(["ids"], [])._marks.absent.keys() == {"ids"}
+    popped = data.pop(["ids"])
+    assert popped._marks.absent.keys() == {"ids"}
+    assert data._marks.absent.keys() == {"uid"}

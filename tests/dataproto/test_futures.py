@@ -1,4 +1,4 @@
-"""A batch that is still being made; each part stands for its own object ref here, real ones are in `test_futures_ray.py`."""
+"""A batch that is still being made. Each part stands for its own object ref; `test_futures_ray.py` has real ones."""
 
 from __future__ import annotations
 

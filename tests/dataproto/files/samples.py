@@ -26,7 +26,7 @@ def every_kind(rows: int = 5) -> DataProto:
     """Every tensor, column and meta value that the tests of this floor know, with a few that are rare."""
     rng = np.random.default_rng(0)
     strided = torch.nested.as_nested_tensor([torch.arange(2.0 * n).reshape(2, n) for n in rng.integers(0, 4, rows)])
-    more = {"strided": strided, "complex": torch.randn(rows, 2, dtype=torch.complex128)}
+    more = {"strided": strided, "complex": torch.from_numpy(rng.normal(size=(rows, 2))) * 1j}
     image = np.arange(12, dtype=np.uint8).reshape(2, 2, 3)
     rare = [{"image": image, "at": datetime.date(2025, 1, 2)}, (1, 2**70), {1: {2, 3}, None: frozenset((b"x",))}]
     return DataProto.from_dict(

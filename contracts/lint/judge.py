@@ -1,0 +1,204 @@
+"""What the code of a stage does, held against what the stage declares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from batchpact.contracts.boundary import Boundary
+from batchpact.contracts.lint.trace import Access, Site, Trace
+from batchpact.contracts.lint.values import Entry, Field
+from batchpact.contracts.signature import keyword_parameters
+from batchpact.schemas.definitions import without_locals
+from batchpact.schemas.describe import STORE_NAMES
+from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.names import closest
+from batchpact.schemas.record import FieldSpec
+from batchpact.schemas.shapes import parse_dims
+from batchpact.schemas.violations import Severity, Violation, Where
+
+_STANDS_IN: dict[PlacementName, PlacementName] = {"tag": "non_tensor", "arg": "meta"}
+"""The store in which code finds what has no store of its own."""
+
+
+class Judge:
+    """Holds one stage against its contract.
+
+    Args:
+        boundary: the contract.
+        trace: what its code does.
+    """
+
+    def __init__(self, boundary: Boundary, trace: Trace) -> None:
+        self._trace = trace
+        self._stage = boundary.name
+        self._spec = boundary.spec
+        self._reads = without_locals(boundary.reads.__qualname__)
+        self._writes = without_locals(boundary.writes.__qualname__)
+        self._parameters = keyword_parameters(boundary.function)
+        self._in_rules = {name for rule in boundary.reads.__batchpact__.rules.values() for name in _names_in(rule)}
+
+    def findings(self) -> Iterator[Violation]:
+        """Everything that does not fit, in no order."""
+        if self._trace.stub:
+            return
+        for access in self._trace.accesses:
+            yield from self._read(access)
+        yield from self._unused()
+        for (key, placement), entry in self._results():
+            yield from self._written(key, placement, entry)
+        yield from self._unset()
+        for opaque in self._trace.opaque:
+            name = "batch" if opaque.placement is None else STORE_NAMES[opaque.placement]
+            yield self._found("BP076", name, opaque.site, opaque.what, "which fields, cannot be told", "", "warning")
+
+    # --- reads ---------------------------------------------------------------------------------------------------
+
+    def _read(self, access: Access) -> Iterator[Violation]:
+        if access.own:
+            return
+        field = self._spec.reads.field(access.key)
+        actual = access.how if access.placement is None else f"{access.how} in {STORE_NAMES[access.placement]}"
+        if field is not None:
+            if not self._stands_in(field, access.placement):
+                declared = self._places(field)
+                hint = f"take it from there, or declare it {_in_store(access.placement)}"
+                if self._is_parameter(field):
+                    hint = f"use the parameter {field.name}"
+                expected = f"{self._reads} declares it {declared}"
+                yield self._found("BP073", access.key, access.site, actual, expected, hint, placement=access.placement)
+        elif self._spec.reads.extra == "forbid":
+            expected = f"{self._reads} does not declare it"
+            match = closest(access.key, (field.key for field in self._spec.reads.fields))
+            hint = f"add {access.key} to it, or leave it alone"
+            if self._spec.writes.field(access.key) is not None:
+                hint = "a field that is rewritten stands in both; add it to them"
+            elif match is not None:
+                hint = f"closest name: '{match}'"
+            yield self._found("BP071", access.key, access.site, actual, expected, hint, placement=access.placement)
+
+    def _unused(self) -> Iterator[Violation]:
+        used = {access.key for access in self._trace.accesses}
+        for field in self._spec.reads.fields:
+            if field.key in used or self._is_needed(field):
+                continue
+            if self._is_parameter(field):
+                if field.name in self._trace.parameters:
+                    continue
+            elif self._trace.out_of_sight(_stores_of(field)):
+                continue
+            expected = f"{self._reads} declares it"
+            hint = "use it, or take it out: what is declared is shipped"
+            yield self._found("BP074", field.key, self._trace.site, "nothing uses it", expected, hint, "warning")
+
+    def _is_needed(self, field: FieldSpec) -> bool:
+        """Whether a declaration has a meaning beside what the code reads: a rewrite, a drop, a key, a dim, a rule."""
+        spec = self._spec
+        if spec.writes.field(field.key) is not None or field.key in spec.drops or field.role is not None:
+            return True
+        if field.name in self._in_rules or field.same_as is not None:
+            return True
+        others = [other for other in (*spec.reads.fields, *spec.writes.fields) if other.key != field.key]
+        dims = {name for other in others for name in _dim_names(other)}
+        return field.place("tensor") is None and field.key in dims
+
+    # --- writes --------------------------------------------------------------------------------------------------
+
+    def _results(self) -> list[tuple[tuple[str, PlacementName | None], Entry]]:
+        return [item for result in self._trace.results for item in result.entries.items()]
+
+    def _written(self, key: str, placement: PlacementName | None, entry: Entry) -> Iterator[Violation]:
+        field, read = self._spec.writes.field(key), self._spec.reads.field(key)
+        where = "the result" if placement is None else STORE_NAMES[placement]
+        if field is not None:
+            if not self._stands_in(field, placement):
+                hint = f"set it there, or declare it {_in_store(placement)}"
+                expected = f"{self._writes} declares it {self._places(field)}"
+                for site in entry.sites:
+                    yield self._found("BP073", key, site, f"set in {where}", expected, hint, placement=placement)
+        elif read is not None:
+            passed_on = Field(key) in entry.value or self._spec.rows.kind != "same"
+            for site in () if passed_on else entry.sites:
+                expected = "the stage reads it and does not write it"
+                hint = "declare it in Writes too, or leave it out of the result"
+                yield self._found(
+                    "BP072", key, site, f"set in {where} to another value", expected, hint, placement=placement
+                )
+        elif self._spec.writes.extra == "forbid" and Field(key) not in entry.value:
+            match = closest(key, (field.key for field in self._spec.writes.fields))
+            hint = "declare it, or leave it out of the result" if match is None else f"closest name: '{match}'"
+            expected = f"{self._writes} does not declare it"
+            for site in entry.sites:
+                yield self._found("BP072", key, site, f"set in {where}", expected, hint, placement=placement)
+
+    def _unset(self) -> Iterator[Violation]:
+        results = self._trace.results
+        if not results or any(result.open for result in results):
+            return
+        names = {key for (key, _), _ in self._results()}
+        changed_in_place = {access.key for access in self._trace.accesses} if any(r.given for r in results) else set()
+        for field in self._spec.writes.fields:
+            rewritten = field.key in changed_in_place and self._spec.reads.field(field.key) is not None
+            if field.key in names or rewritten:
+                continue
+            severity: Severity = "error" if field.required and field.when is None else "warning"
+            expected, hint = f"{self._writes} declares it", "set it in what is returned, or take it out"
+            yield self._found("BP075", field.key, self._trace.site, "no result sets it", expected, hint, severity)
+
+    # --- words ---------------------------------------------------------------------------------------------------
+
+    def _is_parameter(self, field: FieldSpec) -> bool:
+        return field.place("arg") is not None and field.name in self._parameters
+
+    def _stands_in(self, field: FieldSpec, placement: PlacementName | None) -> bool:
+        """Whether code that looks for the field in this store finds it."""
+        if placement is None:
+            return True
+        return placement in _stores_of(field) and not (placement == "meta" and self._is_parameter(field))
+
+    def _places(self, field: FieldSpec) -> str:
+        if self._is_parameter(field):
+            return "an argument of the call"
+        return " or ".join(_in_store(placement) for placement in _stores_of(field))
+
+    def _found(
+        self,
+        code: str,
+        field: str,
+        site: Site,
+        actual: str,
+        expected: str,
+        hint: str,
+        severity: Severity = "error",
+        placement: PlacementName | None = None,
+    ) -> Violation:
+        where = Where(stage=self._stage, file=site.file, line=site.line, column=site.column)
+        return Violation(
+            code=code,
+            field=field,
+            placement=placement,
+            actual=actual,
+            expected=expected,
+            hint=hint,
+            where=where,
+            severity=severity,
+        )
+
+
+def _stores_of(field: FieldSpec) -> list[PlacementName]:
+    """The stores in which code finds a field."""
+    return list(dict.fromkeys(_STANDS_IN.get(place.placement, place.placement) for place in field.places))
+
+
+def _in_store(placement: PlacementName | None) -> str:
+    return "" if placement is None else f"in {STORE_NAMES[placement]}"
+
+
+def _dim_names(field: FieldSpec) -> Iterator[str]:
+    for place in field.places:
+        for dim in parse_dims(place.dims or ""):
+            yield from (dim.text,) if dim.expression is None else dim.expression.names()
+
+
+def _names_in(rule: object) -> Iterable[str]:
+    code = getattr(rule, "__code__", None)
+    return () if code is None else code.co_names

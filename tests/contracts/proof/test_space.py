@@ -1,0 +1,183 @@
+"""The space of configurations: cases that questions tell apart, sets of points, and the smallest description of one."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from batchpact.contracts.proof.space import Space
+from batchpact.schemas import Condition, DeclarationError, config, meta, present
+from batchpact.schemas.condition_specs import UNKNOWN, SubjectSpec
+
+ESTIMATOR, KL, N = config("algorithm.adv_estimator"), config("use_kl"), config("rollout.n")
+GAE, GRPO = ESTIMATOR == "gae", ESTIMATOR == "grpo"
+
+
+def space(*conditions: Condition, always: tuple[Condition, ...] = ()) -> Space:
+    return Space([condition.spec for condition in conditions], [condition.spec for condition in always])
+
+
+def smallest(made: Space, condition: Condition) -> str:
+    return made.smallest(made.points_of(condition.spec), made.valid)
+
+
+# --- cases ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("conditions", "points"),
+    [
+        ([], 1),
+        ([KL], 2),
+        ([GAE], 2),
+        ([GAE, GRPO], 3),
+        ([GAE, ESTIMATOR], 3),
+        ([N > 1], 2),
+        ([N > 1, N > 8], 3),
+        ([N > 1, N == 8], 3),
+        ([N.is_none()], 2),
+        ([KL, GAE, present("rm_scores")], 8),
+        ([KL, ~KL, KL & KL], 2),
+        ([ESTIMATOR.isin(["gae", "grpo"]), GAE], 3),
+    ],
+)
+def test_a_subject_has_as_many_cases_as_its_questions_tell_apart(conditions: list[Condition], points: int) -> None:
+    assert space(*conditions).points == points
+
+
+def test_true_and_one_are_two_constants() -> None:
+    made = space(N == 1, N == True)  # noqa: E712
+
+    assert made.points == 3
+    assert not made.points_of((N == 1).spec) & made.points_of((N == True).spec)  # noqa: E712
+
+
+# --- sets -------------------------------------------------------------------------------------------------------------
+
+
+def test_conditions_are_sets() -> None:
+    made = space(GAE, GRPO, KL)
+    gae, grpo, kl = (made.points_of(condition.spec) for condition in (GAE, GRPO, KL))
+
+    assert gae & grpo == 0
+    assert made.points_of((GAE & KL).spec) == gae & kl
+    assert made.points_of((GAE | KL).spec) == gae | kl
+    assert made.points_of((~GAE).spec) == made.everything & ~gae
+    assert made.points_of((GAE & ~GAE).spec) == 0
+    assert made.points_of(None) == made.everything
+
+
+VALUES: dict[str, list[Any]] = {
+    "a": ["x", "y", "z", None, True, 0],
+    "b": [0, 1, 2, 3, 10, None],
+    "c": [True, False, None, ""],
+}
+TESTS = st.sampled_from(
+    [
+        config("a") == "x",
+        config("a") == "y",
+        config("a"),
+        config("a").isin(["x", None]),
+        config("b") > 1,
+        config("b") <= 3,
+        config("b") == 2,
+        config("b") != 0,
+        config("c"),
+        config("c").is_none(),
+    ]
+)
+CONDITIONS: st.SearchStrategy[Condition] = st.recursive(
+    TESTS,
+    lambda inner: st.one_of(
+        st.tuples(inner, inner).map(lambda pair: pair[0] & pair[1]),
+        st.tuples(inner, inner).map(lambda pair: pair[0] | pair[1]),
+        inner.map(lambda condition: ~condition),
+    ),
+    max_leaves=6,
+)
+
+
+@given(st.lists(CONDITIONS, min_size=1, max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_the_points_of_a_configuration_say_what_its_values_say(conditions: list[Condition]) -> None:
+    """A second opinion: every condition asked directly, for every combination of values."""
+    made = space(*conditions)
+    for values in product(*VALUES.values()):
+        config_values = dict(zip(VALUES, values, strict=True))
+        point = made.where(lambda subject, known=config_values: known[subject.name])  # type: ignore[misc]
+        assert point.bit_count() == 1
+        for condition in conditions:
+            holds = condition.holds(lambda subject, known=config_values: known[subject.name])  # type: ignore[misc]
+            assert bool(point & made.points_of(condition.spec)) is holds
+
+
+def test_what_a_configuration_does_not_say_stays_open() -> None:
+    made = space(GAE, KL, meta("validate"))
+
+    def look_up(subject: SubjectSpec) -> object:
+        return "gae" if subject.name == "algorithm.adv_estimator" else UNKNOWN
+
+    assert made.where(look_up) == made.points_of(GAE.spec)
+
+
+def test_a_field_that_may_be_there_is_as_free_as_a_key() -> None:
+    made = space(present("x"), KL)
+    kl, free = made.points_of(KL.spec), made.points_of(present("x").spec)
+
+    assert made.points_of(present("x").spec, lambda _: (kl, 0)) == kl
+    assert made.points_of(present("x").spec, lambda _: (0, kl)) == kl & free
+    assert made.points_of((~present("x")).spec, lambda _: (kl, made.everything & ~kl)) == made.everything & ~(kl | free)
+
+
+# --- words ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("condition", "text"),
+    [
+        (GAE, "algorithm.adv_estimator='gae'"),
+        (GAE & KL, "algorithm.adv_estimator='gae', use_kl=True"),
+        (GAE | KL, "algorithm.adv_estimator='gae'"),
+        (~GAE & ~GRPO, "algorithm.adv_estimator neither 'gae' nor 'grpo'"),
+        (N > 8, "rollout.n=9"),
+        ((N > 1) & (N <= 8), "rollout.n=8"),
+        (~KL, "use_kl=False"),
+    ],
+)
+def test_the_smallest_configuration_fixes_the_fewest_keys(condition: Condition, text: str) -> None:
+    assert smallest(space(GAE, GRPO, N > 1, N <= 8, N > 8, KL), condition) == text
+
+
+def test_nothing_is_fixed_where_every_configuration_is_meant() -> None:
+    assert smallest(space(KL), KL | ~KL) == ""
+
+
+def test_many_keys_are_taken_away_one_by_one() -> None:
+    keys = [config(f"k{number}") for number in range(6)]
+    five = keys[0] & keys[1] & keys[2] & keys[3] & keys[4]
+
+    assert smallest(space(*keys), five) == "k0=True, k1=True, k2=True, k3=True, k4=True"
+
+
+# --- constraints ------------------------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_is_no_configuration() -> None:
+    made = space(GAE, KL, always=(~(GAE & KL),))
+
+    assert made.valid.bit_count() == 3
+    assert made.valid & made.points_of((GAE & KL).spec) == 0
+
+
+def test_constraints_that_exclude_each_other_are_refused() -> None:
+    with pytest.raises(DeclarationError, match="no configuration satisfies all of them; constraints that can hold"):
+        space(always=(KL, ~KL))
+
+
+def test_a_space_without_end_is_refused() -> None:
+    with pytest.raises(DeclarationError, match=r"2097152 configurations of 'k0', 'k1', .* at most 1048576; state what"):
+        space(*(config(f"k{number}") for number in range(21)))
