@@ -44,7 +44,7 @@ def fold_batch_dim(data: B, new_batch_size: int) -> B:
     _check_dense("fold_batch_dim", data)
     marks = data._marks.pads
     pads = None if marks is None else marks.reshape(groups, size)
-    mixed = [] if pads is None else np.flatnonzero(pads.any(axis=1) & ~pads.all(axis=1))
+    mixed = np.empty(0) if pads is None else np.flatnonzero(pads.any(axis=1) & ~pads.all(axis=1))
     if len(mixed):
         group = int(mixed[0])
         actual, hint = f"group {group} is padding in part", "unpad_dataproto removes pad rows"

@@ -104,8 +104,8 @@ class Flow:
             for violation in step.found:
                 self._add(violation, stage.name, part)
             self._ends.read(reads, snapshot, part)
-            for violation in self._ends.written(stage, reads, writes, snapshot, part):
-                self._add(violation, stage.name, part, "writes")
+            for violation, where in self._ends.written(stage, reads, writes, snapshot, part):
+                self._add(violation, stage.name, where, "writes")
             self._rows(part, stage, writes, step.names, gone)
             for key in stage.drops:
                 if key in snapshot.held:

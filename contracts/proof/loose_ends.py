@@ -48,8 +48,8 @@ class LooseEnds:
 
     def written(
         self, stage: StageSpec, reads: SchemaSpec, writes: SchemaSpec, before: Snapshot, points: int
-    ) -> Iterator[Violation]:
-        """What is wrong with what a stage writes over."""
+    ) -> Iterator[tuple[Violation, int]]:
+        """What is wrong with what a stage writes over, and where."""
         own = {field.key for field in writes.fields}
         for field in writes.fields:
             held = before.held.get(field.key)
@@ -62,13 +62,13 @@ class LooseEnds:
             if held.stage >= 0 and unread and replaces:
                 actual = f"it replaces what {by_words(held.writer)} wrote, which nobody has read"
                 hint = "read it, or leave one of the two out"
-                yield _warning("BP062", field.key, actual, "a value is read before it is replaced", hint)
+                yield _warning("BP062", field.key, actual, "a value is read before it is replaced", hint), unread
             for twin in sorted(self._twins.get(field.key, ())):
                 if twin in before.held and twin not in own and twin not in stage.drops:
                     actual = f"it is rewritten, and its twin {twin} is not"
                     expected = f"{twin} has the same values ({by_words(before.held[twin].writer)} wrote it)"
                     hint = f"write {twin} in '{stage.name}', too, or drop it there"
-                    yield Violation(code="BP063", field=field.key, actual=actual, expected=expected, hint=hint)
+                    yield Violation(code="BP063", field=field.key, actual=actual, expected=expected, hint=hint), points
 
     def unread(self, state: State, outputs: Collection[str]) -> Iterator[tuple[Violation, str]]:
         """Values that nobody reads in any configuration, with the stages that write them."""

@@ -19,7 +19,7 @@ from batchpact.schemas.dtypes import dtype_name
 Shape: TypeAlias = "tuple[int, ...]"
 Buffer: TypeAlias = "bytearray | PickleBuffer"
 
-FEW = 4096
+FEW = 16384
 """Bytes up to which a copy inside the pickle costs less than a buffer of its own."""
 
 _CACHE_LINE = 64
@@ -27,11 +27,11 @@ _HUGE_PAGE = 2 << 20
 
 
 def _numpy_dtype(dtype: torch.dtype) -> np.dtype[Any]:
-    """Numpy's dtype of the same name, or where it has none, one with as many bytes."""
-    try:
-        return np.dtype(dtype_name(dtype))
-    except TypeError:
-        return np.dtype(f"u{dtype.itemsize}")
+    """Numpy's own dtype of the same name, or where it has none, one with as many bytes."""
+    found: object = getattr(np, dtype_name(dtype).replace("bool", "bool_"), None)
+    if isinstance(found, type) and issubclass(found, np.generic):
+        return np.dtype(found)
+    return np.dtype(f"u{dtype.itemsize}")
 
 
 # A quantized tensor is more than its elements: torch pickles it.

@@ -61,7 +61,7 @@ def receive(opening: int, kind: type[Arriving], header: Header) -> Arriving:
             "meta": dict(meta),
             "unseen": dict(unseen),
             "transport": (zero_copy, target),
-        } if hasattr(kind, "_arrive"):
+        } if isinstance(kind, type) and hasattr(kind, "_arrive"):
             pass
         case _:
             raise malformed("batch", f"{describe(header)} for {describe(kind)}", "the header of a batch")

@@ -15,7 +15,7 @@ from batchpact.dataproto.build import leading_sizes
 from batchpact.dataproto.columns import column
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensors import Value, store
-from batchpact.dataproto.wire.memory import Shape, array_of, tensor_of
+from batchpact.dataproto.wire.memory import DTYPES, Shape, array_of, tensor_of
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import BatchError
 from batchpact.schemas.stores import Column
@@ -138,10 +138,9 @@ class Unpacking:
         return nested.build(values, offsets, axis)
 
     def _strided(self, key: str, dtype: str, rows: list[Tensor]) -> Tensor:
-        kind = getattr(torch, dtype, None)
         try:
-            return torch.nested.as_nested_tensor(rows, dtype=kind, device=self._device)
-        except (RuntimeError, TypeError) as error:  # they differ in rank, or torch has no nested tensors of this dtype
+            return torch.nested.as_nested_tensor(rows, dtype=DTYPES[dtype][0], device=self._device)
+        except (KeyError, RuntimeError) as error:  # they differ in rank, or torch has no nested tensors of this dtype
             raise malformed(key, str(error).partition("\n")[0], "rows of a nested tensor") from None
 
     def _put(self, value: Any) -> Any:
@@ -182,5 +181,5 @@ def _bytes(buffer: object) -> str:
 def _device(name: str) -> torch.device:
     try:
         return torch.empty(0, device=name).device
-    except (RuntimeError, AssertionError) as error:  # the latter where torch was built without such devices
+    except (RuntimeError, TypeError, AssertionError) as error:  # the last where torch was built without such devices
         raise malformed("batch", str(error).partition("\n")[0], f"device '{name}'") from None

@@ -260,6 +260,17 @@ def test_presence_is_of_a_field_with_rows(key: str, line: str) -> None:
         small().presence(key)
 
 
+def test_a_batch_that_loses_its_rows_with_its_fields_loses_their_marks() -> None:
+    padded, _ = pad_dataproto_to_divisor(DataProto.from_dict(non_tensors={"uid": ["a", "b"]}), 3)
+
+    bare, nothing = padded.select(non_tensor_batch_keys=[]), padded.pop()
+    padded.pop(non_tensor_batch_keys=["uid"])
+
+    for data in (bare, nothing, padded):
+        assert len(data) == 0
+        assert data.pad_mask.tolist() == []
+
+
 def test_select_and_pop_take_the_marks_of_their_fields_along() -> None:
     data = small()
     mask = np.array([True, False, False, False])

@@ -116,6 +116,12 @@ def test_groups_of_padding_stay_marked() -> None:
     assert unfold_batch_dim(folded).pad_mask.tolist() == [False] * 4 + [True] * 2
 
 
+def test_a_padded_batch_without_rows_is_folded() -> None:
+    padded, _ = pad_dataproto_to_divisor(six()[:4], 6)
+
+    assert fold_batch_dim(padded[[]], 2).pad_mask.tolist() == [False, False]
+
+
 def test_a_schema_does_not_go_along() -> None:
     class Ids(BatchSchema):
         ids: Int64[Tensor, "batch two"]

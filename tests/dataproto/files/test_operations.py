@@ -1,4 +1,4 @@
-"""What is saved comes back: every kind of batch, equal, with what it carries unseen; the batch itself stays as it is."""
+"""What is saved comes back, equal, with what it carries unseen; the batch itself stays as it is."""
 
 from __future__ import annotations
 
@@ -103,8 +103,10 @@ class TestRoundTrip:
 
     @pytest.mark.parametrize(
         "dtype",
-        ["?", "i1", "u1", "<i2", ">i2", "u2", "i4", "u4", "i8", "u8", "f2", "<f4", ">f4", "f8", "g", "c8", "c16"]
-        + ["<U3", ">U3", "S2", "M8[D]", "M8[ns]", "<m8[25us]", "<m8"],
+        [
+            *("?", "i1", "u1", "<i2", ">i2", "u2", "i4", "u4", "i8", "u8", "f2", "<f4", ">f4", "f8", "g", "c8", "c16"),
+            *("<U3", ">U3", "S2", "M8[D]", "M8[ns]", "<m8[25us]", "<m8"),
+        ],
     )
     @pytest.mark.parametrize("shape", [(4,), (4, 3), (0, 2), (4, 0)], ids=str)
     def test_numeric_columns_of_every_dtype_come_back(self, path: Path, dtype: str, shape: tuple[int, ...]) -> None:

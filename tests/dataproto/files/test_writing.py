@@ -87,7 +87,7 @@ class TestWhatIsNoData:
         nested = TensorDict({"x": torch.ones(2)}, batch_size=[2])
         tensors = {
             "meta": torch.ones(2, device="meta"),
-            "quantized": torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.qint8),
+            "quantized": torch.ones(2, dtype=torch.int8).view(torch.qint8),
             "nested": nested,
         }
 
