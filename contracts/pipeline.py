@@ -99,6 +99,16 @@ class Pipeline:
             checked += f", {count(flow.configurations, 'configuration')}"
         return Report(f"pipeline '{self.name}'", checked, tuple(findings))
 
+    def flow(self, config: object = None) -> Flow:
+        """The proof itself, run: which stages are on, and who reads what of whom.
+
+        Args:
+            config: one configuration; all of them where None.
+        """
+        flow = Flow(self.spec, list(registry.stages()), None if config is None else partial(of_config, config))
+        flow.run()
+        return flow
+
     def run(
         self,
         batch: B,

@@ -2,11 +2,12 @@
 
 Start at `container.py` (`DataProto`) and `core.py`, which it is built on. Rows are chosen by one index plan (`rows.py`,
 `splitting.py`) and taken from tensors of every layout in `tensors.py` and `nested.py`; `union.py`, `concat.py` and
-`meta.py` join batches, `equality.py` says what is equal. `handout.py` and `withheld.py` make what a stage is handed.
+`merging.py` join batches, by the policies of a bound schema with `carried.py`, `filling.py`, `lengthening.py` and
+`alignment.py`; `equality.py` says what is equal. `handout.py` and `withheld.py` make what a stage is handed.
 `carriers/` lets contracts work on other containers: `TensorDict`, and verl's own `DataProto`; `entries.py` and
 `conversion.py` turn batches into these and back. Beside the methods there are verl's functions: `padding.py`,
 `folding.py`, `collate.py` and `dict_unions.py`. `facts.py` says what there is to show of a batch, and `display.py`
-prints it.
+prints it. `wire/` pickles batches.
 """
 
 from batchpact.dataproto.auto_padding import DataProtoConfig
@@ -27,6 +28,8 @@ from batchpact.dataproto.serialization import (
     serialize_tensordict,
 )
 from batchpact.dataproto.size_report import size_report
+from batchpact.dataproto.wire.transport import transport
+from batchpact.dataproto.wire.unpicklable import unpicklable
 
 __all__ = [
     "DataProto",
@@ -45,8 +48,10 @@ __all__ = [
     "serialize_single_tensor",
     "serialize_tensordict",
     "size_report",
+    "transport",
     "unfold_batch_dim",
     "union_numpy_dict",
     "union_tensor_dict",
     "unpad_dataproto",
+    "unpicklable",
 ]

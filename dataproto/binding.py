@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from functools import cache
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
@@ -52,14 +52,20 @@ class _Declared(NamedTuple):
     keys: Sequence[FieldSpec]
 
 
-@cache
+_KNOWN: WeakKeyDictionary[type, _Declared] = WeakKeyDictionary()
+
+
 def _declared(schema: type[BatchSchema]) -> _Declared:
-    """What derived batches ask for again and again."""
+    """What derived batches ask for again and again, made once for each schema."""
+    known = _KNOWN.get(schema)
+    if known is not None:
+        return known
     compiled = schema.__batchpact__
     merges = {key: policies.merge for key, policies in compiled.policies.items() if policies.merge is not None}
     every = {**DEFAULTS, **merges}
     counted = frozenset(key for key, merge in every.items() if merge.how not in ("equal", "close", "first", "max"))
-    return _Declared(merges, counted, key_fields(compiled.spec))
+    made = _KNOWN[schema] = _Declared(merges, counted, key_fields(compiled.spec))
+    return made
 
 
 class Bound(NamedTuple):

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Collection, Mapping, Sequence
+from copy import copy
 from typing import NamedTuple, TypeAlias, TypeVar, cast
 
 import torch
@@ -24,6 +25,7 @@ from batchpact.dataproto.core import check_batch
 from batchpact.dataproto.raw_bytes import from_bytes, to_bytes
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensors import Value, items, store
+from batchpact.dataproto.wire.unpicklable import unpicklable
 from batchpact.schemas.axes import is_dense, is_jagged
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
@@ -131,7 +133,9 @@ def _share(data: DataProto, rank: int) -> _Share:
     except ContractError as error:
         found = list(error.violations)
     except Exception as error:  # whatever pickling raises
-        found = _unpicklable(data, error)
+        actual = f"{type(error).__name__}: {error}"
+        whole = Violation(code="BP050", field="data", actual=actual, expected="a batch that can be pickled")
+        found = unpicklable(data) or [whole]
     told = [each.model_copy(update={"actual": f"on rank {rank}: {each.actual}"}) for each in found]
     return _Share(_Held(wrong=told))
 
@@ -141,14 +145,16 @@ def _share_of(data: DataProto) -> _Share:
     axes: dict[str, int | None] = {}
     others: dict[str, Value] = {}
     for key, value in items(data.batch).items():
-        if isinstance(value, Tensor) and is_dense(value) and not value.is_meta:
+        if isinstance(value, Tensor) and value.is_meta:
+            raise refuse(_NAME, "BP045", key, f"{describe(value)} on the meta device", "a tensor that has values")
+        if isinstance(value, Tensor) and is_dense(value):
             pieces[key, 0], axes[key] = value, None
-        elif isinstance(value, Tensor) and is_jagged(value) and not value.is_meta:
+        elif isinstance(value, Tensor) and is_jagged(value):
             pieces[key, 0], pieces[key, 1], axes[key] = nested.parts(value)
         else:
-            others[key] = value.detach().to("cpu")
-    batch = None if data.batch is None else store(others, data.batch.batch_size)
-    rest = data._derive(batch, dict(data.non_tensor_batch), dict(data.meta_info))
+            others[key] = value
+    rest = copy(data)
+    rest.batch = None if data.batch is None else store(others, data.batch.batch_size)
     rest._marks = data._marks._replace(origin=None)  # a row of another rank comes from no row of this one's input
     policies = {} if data._bound is None else data._bound.policies
     held = _Held(
@@ -159,22 +165,6 @@ def _share_of(data: DataProto) -> _Share:
         filled=[key for key, declared in policies.items() if declared.fill is not None],
     )
     return _Share(held, pieces, pickle.dumps(rest, protocol=pickle.HIGHEST_PROTOCOL))
-
-
-def _unpicklable(data: DataProto, error: Exception) -> list[Violation]:
-    """Which values cannot be pickled, after the batch as a whole could not."""
-    found = []
-    for placement, held in data.stores().by_placement():
-        for key, value in held.items() if placement in ("non_tensor", "meta") else ():
-            try:
-                pickle.dumps(value)
-            except Exception as why:
-                found.append(_unsendable(key, f"{describe(value)} that cannot be pickled: {why}"))
-    return found or [_unsendable("data", f"a batch that cannot be sent: {error}")]
-
-
-def _unsendable(field: str, actual: str) -> Violation:
-    return Violation(code="BP045", field=field, actual=actual, expected="what can be sent to other ranks")
 
 
 def _compare(held: Sequence[_Held]) -> list[Violation]:

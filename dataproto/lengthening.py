@@ -82,7 +82,7 @@ def _refusal(
         unknown = [name for name in needed if name not in sizes[at]]
         if unknown:
             return _cannot(key, held, f"a size for {listed(unknown)} in part {at}; no other field there has one")
-    return misfit(key, held[0][1], pad)
+    return next((problem for _, value in held if (problem := misfit(key, value, pad)) is not None), None)
 
 
 def _cannot(key: str, held: _Held, expected: str, hint: str = "") -> Violation:

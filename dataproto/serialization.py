@@ -20,9 +20,9 @@ from torch import Tensor
 
 from batchpact.dataproto import nested
 from batchpact.dataproto.build import leading_sizes
-from batchpact.dataproto.raw_bytes import from_bytes, to_bytes
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensors import Value, items, store
+from batchpact.dataproto.wire.memory import DTYPES, bytes_of, tensor_of
 from batchpact.schemas.axes import is_dense, is_jagged
 from batchpact.schemas.describe import describe
 from batchpact.schemas.dtypes import dtype_name, short_name
@@ -103,8 +103,7 @@ def _can_be_encoded(value: object) -> bool:
 
 
 def _encode(dense: Tensor, shape: Shape | None = None) -> EncodedTensor:
-    data: Bytes = to_bytes(dense).cpu().numpy()
-    return dtype_name(dense.dtype), tuple(dense.shape) if shape is None else shape, data
+    return dtype_name(dense.dtype), tuple(dense.shape) if shape is None else shape, bytes_of(dense)
 
 
 def _encode_field(value: Tensor) -> EncodedField:
@@ -261,9 +260,8 @@ def _tensor(encoded: object) -> Tensor:
     whole = len(found) == row if RAGGED not in shape else row and not len(found) % row
     if not whole or shape.count(RAGGED) > 1:
         raise _Malformed(count(len(found), "byte"), f"those of {short_name(dtype_name(dtype))}{list(shape)}")
-    owned = torch.empty(len(found), dtype=torch.uint8)
-    owned.numpy()[:] = found
-    return from_bytes(owned, dtype, shape)
+    resolved = (len(found) // row if size == RAGGED else size for size in shape)
+    return tensor_of(dtype_name(dtype), tuple(resolved), found, copied=True)
 
 
 def _parts(encoded: object, expected: str, *lengths: int) -> Sequence[object]:
@@ -273,10 +271,9 @@ def _parts(encoded: object, expected: str, *lengths: int) -> Sequence[object]:
 
 
 def _dtype(name: object) -> torch.dtype:
-    found = getattr(torch, name, None) if isinstance(name, str) else None
-    if not isinstance(found, torch.dtype):
+    if not isinstance(name, str) or name not in DTYPES:
         raise _Malformed(f"dtype {name!r}" if isinstance(name, str) else describe(name), "the name of a torch dtype")
-    return found
+    return DTYPES[name][0]
 
 
 def _shape(sizes: object, least: int = RAGGED) -> Shape:

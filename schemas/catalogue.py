@@ -248,7 +248,8 @@ _CODES = (
         form="{actual}; {expected}",
         means="What is to be read as tensors does not have the form in which they are written.",
         hurts="Bytes that are read in another way than they were written give other numbers, and no error.",
-        fix="Hand over what serialize_tensordict made, unchanged and whole; the message names the part that is not.",
+        fix="Hand over what serialize_tensordict or pickle made, unchanged and whole; the message names the part that is "
+        "not. A batch is unpickled by the version of batchpact that pickled it.",
     ),
     Code(
         code="BP048",
@@ -266,6 +267,14 @@ _CODES = (
         means="A value is not data, so a file cannot hold it.",
         hurts="Pickled, it would run code in whoever reads the file.",
         fix="Make data of it (dict(x), list(x), str(x)), pop it before saving, or save with allow_pickle=True.",
+    ),
+    Code(
+        code="BP050",
+        title="unsent",
+        form="{actual}; {expected}",
+        means="A value cannot be pickled, so it cannot go to another process.",
+        hurts="Pickle says neither which field it is nor which row.",
+        fix="Pop it before sending; send what it is made of, and make it where it is needed.",
     ),
     # --- declarations ---------------------------------------------------------------------------------------------
     Code(
@@ -317,6 +326,63 @@ _CODES = (
         means="Two fields are declared to hold the same values, and a stage rewrites one of them only.",
         hurts="From there on half of the stages work with other values than the rest, silently.",
         fix="Rewrite both in one stage, or drop the twin.",
+    ),
+    # --- the code of a stage --------------------------------------------------------------------------------------
+    Code(
+        code="BP071",
+        title="reads",
+        form="{actual}; {expected}",
+        means="The code of a stage looks for a field that its Reads do not declare.",
+        hurts="The field is withheld when the stage runs, and nobody who reads the contract knows of it.",
+        fix="Declare the field in Reads, with a default if it is optional; correct its name; or stop looking for it.",
+    ),
+    Code(
+        code="BP072",
+        title="writes",
+        form="{actual}; {expected}",
+        means="The code of a stage returns a field that its Writes do not declare.",
+        hurts="The call fails when the stage is done, after everything was computed.",
+        fix="Declare the field in Writes, correct its name, or leave it out of the result.",
+    ),
+    Code(
+        code="BP073",
+        title="astray",
+        form="{actual}; {expected}",
+        means="The code of a stage looks for a field, or sets it, in another store than the one it is declared for.",
+        hurts="It is a KeyError inside a worker, or a value that is not split with its rows.",
+        fix="Use the store that the message names, or declare the field for the store that the code uses.",
+    ),
+    Code(
+        code="BP074",
+        title="unused",
+        form="{actual}; {expected}",
+        means="The Reads of a stage declare a field that its code does not use.",
+        hurts="It is shipped to every worker, and some other stage has to write it first, for nothing.",
+        fix="Take the field out of Reads, or use it.",
+    ),
+    Code(
+        code="BP075",
+        title="unset",
+        form="{actual}; {expected}",
+        means="The Writes of a stage declare a field that no result of its code holds.",
+        hurts="The call fails when the stage is done; or a later stage waits for a field that never comes.",
+        fix="Set the field in what is returned, or take it out of Writes.",
+    ),
+    Code(
+        code="BP076",
+        title="opaque",
+        form="{actual}; {expected}",
+        means="Which fields the code of a stage uses cannot be told by reading it. Reported on request only.",
+        hurts="What cannot be read is not checked until the stage runs.",
+        fix="Spell the names out, or give the helper its fields instead of the batch.",
+    ),
+    Code(
+        code="BP077",
+        title="idle",
+        form="{actual}; {expected}",
+        means="A comment tells the linter to ignore something that is not there.",
+        hurts="It would silence the next problem in this line, unseen.",
+        fix="Delete the comment, or the code in it that silences nothing.",
     ),
 )
 

@@ -111,7 +111,7 @@ def _tensor_rule(spec: FieldSpec, rule: RuleSpec, value: Tensor, look: _Look) ->
     bad_rows = torch.unique(row_of[broken.flatten(1).any(1) if broken.dim() > 1 else broken]).tolist()
     bad = flat.detach()[broken]
     text = f"{count(int(broken.sum()), 'element')} in {look.named(bad_rows)}; {_extreme(rule.kind, bad)}"
-    yield _violation("BP021", spec, text, _rule_words(rule))
+    yield _violation("BP021", spec, text, rule_words(rule))
 
 
 def _jagged_rows(value: Tensor) -> Tensor:
@@ -169,11 +169,12 @@ def _numeric_column(spec: FieldSpec, live: object, full: object, column: Column,
 def _expected(spec: FieldSpec, placement: PlacementName) -> str:
     place = spec.place(placement)
     type_text = "" if place is None else f"{place.type} "
-    rules = ", ".join(_rule_words(rule) for rule in spec.rules)
+    rules = ", ".join(rule_words(rule) for rule in spec.rules)
     return f"{type_text}{'per row ' if placement == 'non_tensor' else ''}{rules}".strip()
 
 
-def _rule_words(rule: RuleSpec) -> str:
+def rule_words(rule: RuleSpec) -> str:
+    """A rule as messages print it: `>= 0`, `finite`."""
     return f"{_SIGNS[rule.kind]} {rule.value}" if rule.kind in _SIGNS else rule.kind
 
 

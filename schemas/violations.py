@@ -11,7 +11,10 @@ Severity: TypeAlias = Literal["error", "warning", "ignore"]
 
 
 class Where(Record):
-    """The place of a violation: as much of it as is known. `part` numbers the parts of a concat or a chunk."""
+    """The place of a violation: as much of it as is known.
+
+    `part` numbers the parts of a concat or a chunk; lines and columns count from 1.
+    """
 
     pipeline: str | None = None
     stage: str | None = None
@@ -21,6 +24,7 @@ class Where(Record):
     step: int | None = None
     file: str | None = None
     line: int | None = None
+    column: int | None = None
 
 
 class Violation(Record):

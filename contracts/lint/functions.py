@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from batchpact.contracts.lint.arguments import Argument, Arguments
+from batchpact.contracts.lint.machine import is_known
 from batchpact.contracts.lint.methods import Holder, Methods
 from batchpact.contracts.lint.trace import Site
 from batchpact.contracts.lint.values import (
@@ -174,7 +175,10 @@ class Functions(Methods):
 
     def _get_fields(self, args: Arguments) -> Value:
         keys = args.get(1, "keys")
-        return self.method(self._holders(args), "select", Arguments(args.site, [] if keys is None else [keys]))
+        names, known = ([], True) if keys is None else self.keys(keys.value, keys.site)
+        chosen = [Argument(one(Text(name)), site) for name, site in names]
+        chosen += [Argument(UNKNOWN, args.site)] if not known else []
+        return self.method(self._holders(args), "select", Arguments(args.site, chosen))
 
     def _pop_fields(self, args: Arguments) -> Value:
         holders, keys = self._holders(args), args.get(1, "keys")
@@ -393,11 +397,3 @@ _BATCHES: dict[str, Handler] = {
         ("all_gather_data_proto", "assert_tensordict_eq", "column", "maybe_fix_3d_position_ids"), Functions._unread
     ),
 }
-
-
-def is_known(module: str) -> bool:
-    """Whether the functions of a module are known by name, and not followed."""
-    return module.partition(".")[0] in ("batchpact", "tensordict") or module in (
-        "verl.protocol",
-        "verl.utils.tensordict_utils",
-    )

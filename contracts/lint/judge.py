@@ -57,7 +57,9 @@ class Judge:
         if access.own:
             return
         field = self._spec.reads.field(access.key)
-        actual = access.how if access.placement is None else f"{access.how} in {STORE_NAMES[access.placement]}"
+        actual = access.how
+        if access.placement is not None:
+            actual += f" {'in' if actual == 'looked for' else 'from'} {STORE_NAMES[access.placement]}"
         if field is not None:
             if not self._stands_in(field, access.placement):
                 declared = self._places(field)

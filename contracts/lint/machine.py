@@ -255,8 +255,18 @@ class Machine:
         return None if source is None or node is None else Function(node, Scope.around(function), source)
 
     def _is_near(self, function: FunctionType) -> bool:
-        root = (function.__module__ or "").partition(".")[0]
-        return root == self._root or function.__code__.co_filename.rpartition("/")[0] == self._folder
+        module = function.__module__ or ""
+        if is_known(module):
+            return False
+        return module.partition(".")[0] == self._root or function.__code__.co_filename.rpartition("/")[0] == self._folder
+
+
+def is_known(module: str) -> bool:
+    """Whether the functions of a module are known by name, and not followed."""
+    return module.partition(".")[0] in ("batchpact", "tensordict") or module in (
+        "verl.protocol",
+        "verl.utils.tensordict_utils",
+    )
 
 
 def _is_text(key: object) -> bool:

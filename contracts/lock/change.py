@@ -9,17 +9,18 @@ from batchpact.schemas.violations import Where
 
 Role: TypeAlias = Literal["reads", "writes", "whole"]
 """What changed: what is read, what is written, or something that is neither, such as a fact of a stage."""
-Audience: TypeAlias = Literal["old writers", "new writers", "pipeline"]
-"""Old writers and saved batches with new readers; new writers with old readers; a pipeline that is upgraded as one."""
+Audience: TypeAlias = Literal["old data", "new data", "pipeline"]
+"""What old writers wrote, saved batches among it, with new readers; what new writers write with old readers; a pipeline
+whose stages are upgraded together."""
 Party: TypeAlias = Literal["readers", "writers"]
 Category: TypeAlias = Literal[
     "presence", "place", "type", "shape", "values", "meaning", "condition", "stage", "pipeline", "text"
 ]
 
 AUDIENCES: dict[Audience, str] = {
-    "old writers": "old writers and saved batches, with new readers",
-    "new writers": "new writers with old readers",
-    "pipeline": "the stages of a pipeline, upgraded together",
+    "old data": "old data with new readers",
+    "new data": "new data with old readers",
+    "pipeline": "a pipeline that is upgraded as one",
 }
 """Whom a change breaks, in words."""
 
@@ -44,8 +45,8 @@ class ChangeRule(Record):
 class Change(Record):
     """One change.
 
-    `subject` says in words what changed ("stage 'kl_in_reward' reads.ref_log_prob"); `contract` is the qualified name of
-    the class or function, or the name of the pipeline, and `field` the key of the field, where it is one.
+    `subject` says in words what changed ("stage 'kl_in_reward' reads.ref_log_prob"); `contract` is the qualified name
+    of the class or function, or the name of the pipeline, and `field` the key of the field, where it is one.
     """
 
     rule: str
@@ -80,19 +81,19 @@ def safe(why: str) -> Verdict:
     return Verdict(why=why)
 
 
-def old_writers(why: str, first: Party | None = "writers") -> Verdict:
+def old_data(why: str, first: Party | None = "writers") -> Verdict:
     """What was written before does not satisfy a new reader."""
-    return Verdict(breaks=("old writers",), why=why, first=first)
+    return Verdict(breaks=("old data",), why=why, first=first)
 
 
-def new_writers(why: str, first: Party | None = "readers") -> Verdict:
+def new_data(why: str, first: Party | None = "readers") -> Verdict:
     """What is written now does not satisfy an old reader."""
-    return Verdict(breaks=("new writers",), why=why, first=first)
+    return Verdict(breaks=("new data",), why=why, first=first)
 
 
 def both(why: str) -> Verdict:
     """Old and new versions do not work together in either direction."""
-    return Verdict(breaks=("old writers", "new writers"), why=why)
+    return Verdict(breaks=("old data", "new data"), why=why)
 
 
 def pipeline(why: str) -> Verdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Iterator
 from types import ModuleType
 
@@ -21,9 +22,9 @@ from batchpact.schemas.stage import StageSchema, reads_of, writes_of
 def collect(targets: Iterable[str]) -> Contracts:
     """The contracts of a project.
 
-    A module stands for everything that is defined in it, and for every pipeline that it has a name for. A stage schema
-    whose contract a function of the project keeps to is not listed beside it, nor is a schema from which others are
-    derived.
+    A module stands for everything that is defined in it and for every pipeline that it has a name for, a package also
+    for those of its modules that were imported. A stage schema whose contract a function of the project keeps to is not
+    listed beside it, nor is a schema from which others are derived.
 
     Args:
         targets: `module`, `path.py`, `module:name` or `path.py:name`.
@@ -32,8 +33,9 @@ def collect(targets: Iterable[str]) -> Contracts:
         SettingError: if a target leads nowhere or to something that is no contract, or two contracts have one name.
     """
     collector = _Collector()
-    for target in targets:
-        collector.add(target)
+    resolved = [(target, *resolve(target)) for target in targets]  # all of them, before it is asked what was imported
+    for target, module, name, value in resolved:
+        collector.add(target, module, name, value)
     return collector.contracts()
 
 
@@ -49,10 +51,9 @@ class _Collector:
         self._schemas: dict[str, type[BatchSchema]] = {}
         self._used: set[type[BatchSchema]] = set()
 
-    def add(self, target: str) -> None:
+    def add(self, target: str, module: ModuleType, name: str, value: object) -> None:
         """Take in what a target names."""
         self._target = target
-        module, name, value = resolve(target)
         if not name:
             if not [value for value in _defined(module) if self._take(value, self._declared, self._schemas)]:
                 raise wrong_target(target, f"{target} holds no contract", "name a module that defines one")
@@ -112,9 +113,12 @@ def _parts(stage: StageSpec) -> tuple[str, str]:
 
 def _defined(module: ModuleType) -> Iterator[object]:
     """What is defined in a module, stages that are methods among it, and its pipelines."""
-    for value in vars(module).values():
-        if isinstance(value, Pipeline) or getattr(value, "__module__", None) == module.__name__:
-            yield value
-    for boundary in registry.boundaries():
-        if boundary.function.__module__ == module.__name__:
-            yield boundary
+    inside = f"{module.__name__}."
+    below = [name for name in sys.modules if name.startswith(inside)] if hasattr(module, "__path__") else []
+    for name in (module.__name__, *sorted(below)):
+        for value in list(vars(sys.modules[name]).values()):
+            if isinstance(value, Pipeline) or getattr(value, "__module__", None) == name:
+                yield value
+        for boundary in registry.boundaries():
+            if boundary.function.__module__ == name:
+                yield boundary

@@ -1,7 +1,7 @@
 """The dims of two versions of some fields: which shapes one admits and the other does not.
 
-A name means nothing by itself: it says which axes have one size. Two versions are therefore compared by the sets of axes
-that share a size, and a name that was changed everywhere changes nothing.
+A name means nothing by itself: it says which axes have one size. Two versions are therefore compared by the sets of
+axes that share a size, and a name that was changed everywhere changes nothing.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from batchpact.schemas.expressions import Expression
 from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.shapes import Dim, parse_dims
 
-Label: TypeAlias = tuple[str, str]
-"""Which field it is: the part of the stage it stands in, and its key."""
+Label: TypeAlias = tuple[int, str]
+"""Which field it is: the number of the schema it stands in, and its key."""
 Axis: TypeAlias = tuple[Label, int]
 Pair: TypeAlias = tuple[Dim, Dim]
 Meaning: TypeAlias = Expression | str
@@ -125,6 +125,12 @@ def _meaning(dim: Dim) -> Meaning:
     return dim.as_expression() or dim.kind
 
 
+def names_in(dim: Dim) -> list[str]:
+    """The names in a dim; that of several axes with its star."""
+    meaning = _meaning(dim)
+    return list(meaning.names()) if isinstance(meaning, Expression) else []
+
+
 def _names(fields: Iterable[Iterable[Pair]], fixed: Iterable[str]) -> dict[str, str]:
     """Which new name stands where an old one stood: its own where it still does, else the one that does most often."""
     votes = Counter(names for pairs in fields for pair in pairs for names in _paired(*pair))
@@ -152,11 +158,13 @@ def _held(axes: Mapping[Axis, Dim], meaning: Callable[[Dim], Meaning]) -> dict[A
     meanings = {axis: meaning(dim) for axis, dim in axes.items()}
     for axis, said in meanings.items():
         if isinstance(said, Expression):
-            for shared in {said, *map(Expression.name, said.names())}:
-                sharing.setdefault(shared, set()).add(axis)
+            for part in {said, *map(Expression.name, said.names())}:
+                sharing.setdefault(part, set()).add(axis)
     found = {}
     for axis, said in meanings.items():
-        shared = sharing[said] if isinstance(said, Expression) else {axis}
-        computed = axes[axis].kind in ("fixed", "expression") and isinstance(said, Expression)
-        found[axis] = _Held(frozenset(shared), said if computed and isinstance(said, Expression) else None)
+        if isinstance(said, str):
+            found[axis] = _Held(frozenset((axis,)), None)
+        else:
+            size = said if axes[axis].kind in ("fixed", "expression") else None
+            found[axis] = _Held(frozenset(sharing[said]), size)
     return found

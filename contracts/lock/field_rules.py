@@ -6,7 +6,7 @@ that does not admit it, or what is written now meets a reader of before.
 
 from __future__ import annotations
 
-from batchpact.contracts.lock.change import both, new_writers, old_writers, rule, safe
+from batchpact.contracts.lock.change import both, new_data, old_data, rule, safe
 
 FIELD_RULES = (
     # --- presence ------------------------------------------------------------------------------------------------
@@ -14,14 +14,14 @@ FIELD_RULES = (
         "field-added",
         "presence",
         "A field that has to be there was added.",
-        reads=old_writers("what old writers wrote does not hold it"),
+        reads=old_data("what old writers wrote does not hold it"),
         writes=safe("readers that do not ask for it do not see it"),
     ),
     rule(
         "argument-added",
         "presence",
         "An argument that has to be passed was added.",
-        reads=old_writers("old callers do not pass it"),
+        reads=old_data("old callers do not pass it"),
     ),
     rule(
         "optional-field-added",
@@ -35,13 +35,13 @@ FIELD_RULES = (
         "presence",
         "A field that had to be there was removed.",
         reads=safe("what holds it still is as good as before"),
-        writes=new_writers("old readers that need it do not find it"),
+        writes=new_data("old readers that need it do not find it"),
     ),
     rule(
         "argument-removed",
         "presence",
         "An argument was removed.",
-        reads=old_writers("old callers pass it, and the stage does not take it"),
+        reads=old_data("old callers pass it, and the stage does not take it"),
     ),
     rule(
         "optional-field-removed",
@@ -54,7 +54,7 @@ FIELD_RULES = (
         "field-became-required",
         "presence",
         "A field that could be absent has to be there.",
-        reads=old_writers("what old writers wrote may not hold it"),
+        reads=old_data("what old writers wrote may not hold it"),
         writes=safe("readers always find it"),
     ),
     rule(
@@ -62,14 +62,14 @@ FIELD_RULES = (
         "presence",
         "A field that had to be there may be absent.",
         reads=safe("a batch without it is accepted, too"),
-        writes=new_writers("old readers need it and may not find it"),
+        writes=new_data("old readers need it and may not find it"),
     ),
     rule(
         "key-renamed",
         "presence",
         "A field has another key in the batch.",
-        reads=old_writers("old writers write the old key; read both for a while", first="readers"),
-        writes=new_writers("old readers look for the old key; write both for a while", first="writers"),
+        reads=old_data("old writers write the old key; read both for a while", first="readers"),
+        writes=new_data("old readers look for the old key; write both for a while", first="writers"),
     ),
     rule(
         "attribute-renamed",
@@ -83,7 +83,7 @@ FIELD_RULES = (
         "place-narrowed",
         "place",
         "A field may stand in fewer stores.",
-        reads=old_writers("old writers may have put it into another store"),
+        reads=old_data("old writers may have put it into another store"),
         writes=safe("readers look for it there already"),
     ),
     rule(
@@ -91,21 +91,21 @@ FIELD_RULES = (
         "place",
         "A field may stand in more stores.",
         reads=safe("it is found where it was, too"),
-        writes=new_writers("old readers do not look for it there"),
+        writes=new_data("old readers do not look for it there"),
     ),
     rule(
         "place-replaced",
         "place",
         "A field stands in another store.",
-        reads=old_writers("old writers put it elsewhere; accept both places for a while", first="readers"),
-        writes=new_writers("old readers look elsewhere; let them accept both places first"),
+        reads=old_data("old writers put it elsewhere; accept both places for a while", first="readers"),
+        writes=new_data("old readers look elsewhere; let them accept both places first"),
     ),
     # --- types ---------------------------------------------------------------------------------------------------
     rule(
         "dtype-narrowed",
         "type",
         "A tensor may have fewer dtypes.",
-        reads=old_writers("old writers may have written another dtype"),
+        reads=old_data("old writers may have written another dtype"),
         writes=safe("readers accept it already"),
     ),
     rule(
@@ -113,20 +113,20 @@ FIELD_RULES = (
         "type",
         "A tensor may have more dtypes.",
         reads=safe("the old dtypes are accepted, too"),
-        writes=new_writers("old readers accept fewer dtypes"),
+        writes=new_data("old readers accept fewer dtypes"),
     ),
     rule(
         "dtype-replaced",
         "type",
         "A tensor has another dtype.",
-        reads=old_writers("old writers wrote another dtype; accept both for a while", first="readers"),
-        writes=new_writers("old readers refuse the new dtype; let them accept both first"),
+        reads=old_data("old writers wrote another dtype; accept both for a while", first="readers"),
+        writes=new_data("old readers refuse the new dtype; let them accept both first"),
     ),
     rule(
         "type-narrowed",
         "type",
         "A value may have fewer types.",
-        reads=old_writers("old writers may have written another type"),
+        reads=old_data("old writers may have written another type"),
         writes=safe("readers accept it already"),
     ),
     rule(
@@ -134,21 +134,21 @@ FIELD_RULES = (
         "type",
         "A value may have more types.",
         reads=safe("the old types are accepted, too"),
-        writes=new_writers("old readers accept fewer types"),
+        writes=new_data("old readers accept fewer types"),
     ),
     rule(
         "type-replaced",
         "type",
         "A value has another type.",
-        reads=old_writers("old writers wrote another type; accept both for a while", first="readers"),
-        writes=new_writers("old readers refuse the new type; let them accept both first"),
+        reads=old_data("old writers wrote another type; accept both for a while", first="readers"),
+        writes=new_data("old readers refuse the new type; let them accept both first"),
     ),
     # --- shapes --------------------------------------------------------------------------------------------------
     rule(
         "dims-narrowed",
         "shape",
         "A tensor may have fewer shapes.",
-        reads=old_writers("what old writers wrote may have another shape"),
+        reads=old_data("what old writers wrote may have another shape"),
         writes=safe("readers accept it already"),
     ),
     rule(
@@ -156,14 +156,14 @@ FIELD_RULES = (
         "shape",
         "A tensor may have more shapes.",
         reads=safe("the old shapes are accepted, too"),
-        writes=new_writers("old readers accept fewer shapes"),
+        writes=new_data("old readers accept fewer shapes"),
     ),
     rule(
         "dims-replaced",
         "shape",
         "A tensor has another shape.",
-        reads=old_writers("what old writers wrote has another shape", first="readers"),
-        writes=new_writers("old readers refuse the new shape"),
+        reads=old_data("what old writers wrote has another shape", first="readers"),
+        writes=new_data("old readers refuse the new shape"),
     ),
     rule(
         "dims-renamed",
@@ -176,15 +176,15 @@ FIELD_RULES = (
         "layout-replaced",
         "shape",
         "A tensor is jagged where it was dense, dense where it was jagged, or ragged on another axis.",
-        reads=old_writers("old writers wrote the other layout", first="readers"),
-        writes=new_writers("old readers refuse the new layout"),
+        reads=old_data("old writers wrote the other layout", first="readers"),
+        writes=new_data("old readers refuse the new layout"),
     ),
     # --- values --------------------------------------------------------------------------------------------------
     rule(
         "values-narrowed",
         "values",
         "Fewer values are right.",
-        reads=old_writers("old writers may have written values that are no longer right"),
+        reads=old_data("old writers may have written values that are no longer right"),
         writes=safe("readers accept them already"),
     ),
     rule(
@@ -192,20 +192,20 @@ FIELD_RULES = (
         "values",
         "More values are right.",
         reads=safe("the old values are right, too"),
-        writes=new_writers("old readers refuse some of the new values"),
+        writes=new_data("old readers refuse some of the new values"),
     ),
     rule(
         "values-replaced",
         "values",
         "Other values are right.",
-        reads=old_writers("old writers may have written values that are no longer right", first="readers"),
-        writes=new_writers("old readers refuse some of the new values"),
+        reads=old_data("old writers may have written values that are no longer right", first="readers"),
+        writes=new_data("old readers refuse some of the new values"),
     ),
     rule(
         "row-rule-added",
         "values",
         "A rule over several fields was added.",
-        reads=old_writers("what old writers wrote may break it"),
+        reads=old_data("what old writers wrote may break it"),
         writes=safe("readers do not ask for less"),
     ),
     rule(
@@ -213,20 +213,20 @@ FIELD_RULES = (
         "values",
         "A rule over several fields was removed.",
         reads=safe("nothing is asked instead"),
-        writes=new_writers("old readers may rely on it"),
+        writes=new_data("old readers may rely on it"),
     ),
     rule(
         "row-rule-replaced",
         "values",
         "A rule over several fields is another method.",
-        reads=old_writers("what old writers wrote may break the new one", first="readers"),
-        writes=new_writers("old readers may rely on the old one"),
+        reads=old_data("what old writers wrote may break the new one", first="readers"),
+        writes=new_data("old readers may rely on the old one"),
     ),
     rule(
         "twin-declared",
         "values",
         "A field has to hold the same values as another.",
-        reads=old_writers("in what old writers wrote the two may differ"),
+        reads=old_data("in what old writers wrote the two may differ"),
         writes=safe("readers do not ask for less"),
     ),
     rule(
@@ -234,13 +234,13 @@ FIELD_RULES = (
         "values",
         "A field no longer has to hold the same values as another.",
         reads=safe("nothing is asked instead"),
-        writes=new_writers("old readers may take one for the other"),
+        writes=new_data("old readers may take one for the other"),
     ),
     rule(
         "key-declared",
         "values",
         "A field says which row is which: no two rows may have the same.",
-        reads=old_writers("what old writers wrote may have rows with the same key"),
+        reads=old_data("what old writers wrote may have rows with the same key"),
         writes=safe("readers do not ask for less"),
     ),
     rule(
@@ -248,14 +248,14 @@ FIELD_RULES = (
         "values",
         "A field no longer says which row is which: several rows may have the same.",
         reads=safe("nothing is asked instead"),
-        writes=new_writers("old readers tell rows apart by it"),
+        writes=new_data("old readers tell rows apart by it"),
     ),
     # --- meaning -------------------------------------------------------------------------------------------------
     rule(
         "default-changed",
         "meaning",
         "What counts where a field is absent is another value.",
-        reads=old_writers("a batch or a call without it means something else now, in silence"),
+        reads=old_data("a batch or a call without it means something else now, in silence"),
         writes=safe("the value is one that readers accept"),
     ),
     rule(
@@ -268,21 +268,21 @@ FIELD_RULES = (
         "source-ties-meta",
         "meaning",
         "A meta field is filled from the configuration, and may not contradict it.",
-        reads=old_writers("old batches may hold another value than the configuration"),
+        reads=old_data("old batches may hold another value than the configuration"),
         writes=safe("readers do not ask for less"),
     ),
     rule(
         "source-removed",
         "meaning",
         "A field is no longer filled from the configuration.",
-        reads=old_writers("old callers and writers leave it to the configuration"),
+        reads=old_data("old callers and writers leave it to the configuration"),
         writes=safe("the value is one that readers accept"),
     ),
     rule(
         "source-changed",
         "meaning",
         "A field is filled from another key of the configuration.",
-        reads=old_writers("old configurations do not have the new key, or mean something else by it"),
+        reads=old_data("old configurations do not have the new key, or mean something else by it"),
         writes=safe("the value is one that readers accept"),
     ),
     rule(
@@ -333,21 +333,21 @@ FIELD_RULES = (
         "condition",
         "A field is there in fewer configurations.",
         reads=safe("where it is not asked for, nothing is asked instead"),
-        writes=new_writers("in some configurations old readers need it and do not find it"),
+        writes=new_data("in some configurations old readers need it and do not find it"),
     ),
     rule(
         "condition-widened",
         "condition",
         "A field is there in more configurations.",
-        reads=old_writers("in some configurations old writers do not write it"),
+        reads=old_data("in some configurations old writers do not write it"),
         writes=safe("readers that do not ask for it do not see it"),
     ),
     rule(
         "condition-replaced",
         "condition",
         "A field is there in other configurations.",
-        reads=old_writers("in some configurations old writers do not write it"),
-        writes=new_writers("in some configurations old readers need it and do not find it"),
+        reads=old_data("in some configurations old writers do not write it"),
+        writes=new_data("in some configurations old readers need it and do not find it"),
     ),
     rule(
         "optional-condition-changed",
@@ -362,7 +362,7 @@ FIELD_RULES = (
         "presence",
         "Fields that are not declared are let through.",
         reads=safe("the stage sees more"),
-        writes=new_writers("the stage may write over fields that old readers take from others"),
+        writes=new_data("the stage may write over fields that old readers take from others"),
     ),
     rule(
         "extra-forbidden",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from batchpact.contracts.lock.change import Role
 from batchpact.contracts.lock.conditions import conditions_relation
-from batchpact.contracts.lock.dims import Dims, Label
+from batchpact.contracts.lock.dims import Dims, Label, names_in
 from batchpact.contracts.lock.relation import Relation, between, relation
 from batchpact.contracts.lock.types import types_relation
 from batchpact.contracts.lock.values import values_relation
@@ -16,8 +16,9 @@ from batchpact.schemas.condition_specs import ConditionSpec, words
 from batchpact.schemas.declared import either, placement_words, type_and_shape
 from batchpact.schemas.dtypes import short_name
 from batchpact.schemas.record import FieldSpec, MergeSpec, PlaceSpec, RowRuleSpec, RuleSpec, SchemaSpec
+from batchpact.schemas.shapes import parse_dims
+from batchpact.schemas.values import rule_words
 
-_SIGNS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 _WHOLE = ("int", "uint")
 
 
@@ -34,16 +35,37 @@ class Side(NamedTuple):
     """What is read or written in both versions, with the dims of everything that shares their names."""
 
     role: Role
-    part: str
     old: SchemaSpec
     new: SchemaSpec
     dims: Dims
 
 
+def side(role: Role, old: SchemaSpec, new: SchemaSpec, *others: tuple[SchemaSpec, SchemaSpec]) -> Side:
+    """Two versions of what is read or written.
+
+    Args:
+        role: which of the two it is.
+        old: the old version.
+        new: the new version.
+        others: both versions of what shares dim names with it.
+    """
+    before: dict[Label, FieldSpec] = {}
+    after: dict[Label, FieldSpec] = {}
+    for part, (was, now) in enumerate(((old, new), *others)):
+        old_fields, new_fields = _by_key(was), _by_key(now)
+        keys = {new_key: old_key for old_key, new_key in _renamed(old_fields, new_fields)}
+        before.update({(part, key): field for key, field in old_fields.items()})
+        after.update({(part, keys.get(key, key)): field for key, field in new_fields.items()})
+    return Side(role, old, new, Dims(before, after))
+
+
+def _by_key(schema: SchemaSpec) -> dict[str, FieldSpec]:
+    return {field.key: field for field in schema.fields}
+
+
 def changed_fields(side: Side) -> Iterator[Found]:
     """What changed in the fields of a schema, in the order of their keys."""
-    old = {field.key: field for field in side.old.fields}
-    new = {field.key: field for field in side.new.fields}
+    old, new = _by_key(side.old), _by_key(side.new)
     renamed = dict(_renamed(old, new))
     for key in sorted({*old, *new} - set(renamed.values())):
         before, after = old.get(key), new.get(renamed.get(key, key))
@@ -90,7 +112,7 @@ def _method(schema: SchemaSpec, rule: RowRuleSpec) -> str:
 
 def _stands_in(dim: str, schema: SchemaSpec) -> bool:
     texts = (place.dims or "" for field in schema.fields for place in field.places)
-    return any(dim in text.replace("+", " ").replace("-", " ").split() for text in texts)
+    return any(dim in names_in(found) for text in texts for found in parse_dims(text))
 
 
 # --- presence --------------------------------------------------------------------------------------------------------
@@ -135,7 +157,7 @@ def _whole(field: FieldSpec) -> str:
     return text if field.when is None else f"{text}, when {words(field.when)}"
 
 
-# --- what a field is ----------------------------------------------------------------------------------------------------
+# --- what a field is --------------------------------------------------------------------------------------------------
 
 
 def _changed(side: Side, old: FieldSpec, new: FieldSpec) -> Iterator[Found]:
@@ -192,12 +214,14 @@ def _type(field: FieldSpec, place: PlaceSpec) -> str:
 
 
 def _tensor(side: Side, key: str, old: PlaceSpec, new: PlaceSpec) -> Iterator[Found]:
-    dtypes = relation(old.dtypes, new.dtypes, lambda wanted, written: not wanted or bool(written) and {*written} <= {*wanted})
+    dtypes = relation(
+        old.dtypes, new.dtypes, lambda wanted, written: not wanted or (bool(written) and {*written} <= {*wanted})
+    )
     if dtypes is not Relation.SAME:
         yield _found(f"dtype-{dtypes.value}", short_name(old.dtype or "any"), short_name(new.dtype or "any"))
     if old.layout != new.layout or ragged_axis(old) != ragged_axis(new):
         yield _found("layout-replaced", type_and_shape(old), type_and_shape(new))
-    label: Label = (side.part, key)
+    label: Label = (0, key)
     shapes = side.dims.relation(label)
     if shapes is not Relation.SAME:
         yield _found(f"dims-{shapes.value}", f'"{old.dims}"', f'"{new.dims}"')
@@ -225,13 +249,17 @@ def _is_whole(field: FieldSpec) -> bool:
     """Whether all values of a field are whole numbers."""
     return all(
         place.type == "int"
-        or (place.placement == "tensor" and bool(place.dtypes) and all(dtype.startswith(_WHOLE) for dtype in place.dtypes))
+        or (
+            place.placement == "tensor"
+            and bool(place.dtypes)
+            and all(dtype.startswith(_WHOLE) for dtype in place.dtypes)
+        )
         for place in field.places
     )
 
 
 def _rules(rules: Sequence[RuleSpec]) -> str:
-    return ", ".join(f"{_SIGNS[rule.kind]} {rule.value}" if rule.kind in _SIGNS else rule.kind for rule in rules)
+    return ", ".join(map(rule_words, rules))
 
 
 def _meaning(role: Role, old: FieldSpec, new: FieldSpec) -> Iterator[Found]:

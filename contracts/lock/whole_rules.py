@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from batchpact.contracts.lock.change import both, new_writers, old_writers, pipeline, rule, safe
+from batchpact.contracts.lock.change import both, new_data, old_data, pipeline, rule, safe
 
 STAGE_RULES = (
     rule("stage-added", "stage", "A stage was added.", whole=safe("nobody knows it yet")),
@@ -10,7 +10,7 @@ STAGE_RULES = (
         "stage-removed",
         "stage",
         "A stage was removed.",
-        whole=new_writers("old readers of what it wrote do not find it"),
+        whole=new_data("old readers of what it wrote do not find it"),
     ),
     rule(
         "stage-renamed",
@@ -34,7 +34,7 @@ STAGE_RULES = (
         "drop-added",
         "stage",
         "A stage drops a field that it left in the batch.",
-        whole=new_writers("old readers behind it that need the field do not find it"),
+        whole=new_data("old readers behind it that need the field do not find it"),
     ),
     rule(
         "drop-removed",
@@ -46,7 +46,7 @@ STAGE_RULES = (
         "pad-safe-withdrawn",
         "stage",
         "A stage no longer takes rows that are marked as padding.",
-        whole=old_writers("batches that old callers padded are refused"),
+        whole=old_data("batches that old callers padded are refused"),
     ),
     rule(
         "pad-safe-declared", "stage", "A stage takes rows that are marked as padding.", whole=safe("more is accepted")
@@ -55,14 +55,14 @@ STAGE_RULES = (
         "graph-allowed",
         "stage",
         "Results may carry an autograd graph.",
-        whole=new_writers("old readers keep the graph alive, or cannot ship it"),
+        whole=new_data("old readers keep the graph alive, or cannot ship it"),
     ),
     rule("graph-refused", "stage", "Results may no longer carry an autograd graph.", whole=safe("values are the same")),
     rule(
         "layouts-narrowed",
         "stage",
         "A stage works on fewer layouts.",
-        whole=old_writers("what old writers wrote may have another layout"),
+        whole=old_data("what old writers wrote may have another layout"),
     ),
     rule("layouts-widened", "stage", "A stage works on more layouts.", whole=safe("more is accepted")),
     rule("schema-added", "stage", "A schema was added.", whole=safe("nothing keeps to it yet")),
@@ -90,7 +90,7 @@ PIPELINE_RULES = (
         "output-removed",
         "pipeline",
         "A pipeline no longer promises an output.",
-        whole=new_writers("old readers of its result may not find it"),
+        whole=new_data("old readers of its result may not find it"),
     ),
     rule(
         "pipeline-stage-added",

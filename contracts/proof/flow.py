@@ -45,6 +45,7 @@ class Flow:
         stages: the stages, with their conditions about nothing but this pipeline.
         space: the configurations.
         live: the points in which each stage runs.
+        edges: who reads what of whom, in which points: number of the writer (-1 for the inputs), of the reader, and key.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Flow:
         self._valid = self.space.valid if look_up is None else self.space.valid & self.space.where(look_up)
         self._state = State(self._valid)
         self.live: list[int] = []
+        self.edges: dict[tuple[int, int, str], int] = {}
         self._found: dict[Violation, int] = {}
         self._ends = LooseEnds(self.stages)
 
@@ -103,7 +105,7 @@ class Flow:
             step = Step(reads, snapshot, lambda key: self._who(key, at))
             for violation in step.found:
                 self._add(violation, stage.name, part)
-            self._ends.read(reads, snapshot, part)
+            self._note(at, reads, snapshot, part)
             for violation, where in self._ends.written(stage, reads, writes, snapshot, part):
                 self._add(violation, stage.name, where, "writes")
             self._rows(part, stage, writes, step.names, gone)
@@ -113,6 +115,15 @@ class Flow:
                     gone[key] = f"dropped by '{stage.name}'"
             self._write(part, at, stage.name, writes, step.names, snapshot)
         self._state.lost.update(gone)
+
+    def _note(self, at: int, reads: SchemaSpec, snapshot: Snapshot, points: int) -> None:
+        """Note what a stage has read of whom."""
+        self._ends.read(reads, snapshot, points)
+        for field in reads.fields:
+            held = snapshot.held.get(field.key)
+            if held is not None:
+                edge = held.stage, at, field.key
+                self.edges[edge] = self.edges.get(edge, 0) | points
 
     # --- conditions ----------------------------------------------------------------------------------------------
 

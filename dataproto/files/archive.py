@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import os
-import shutil
+import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from io import FileIO
@@ -97,9 +97,10 @@ def _in_place_of(path: Path) -> Iterator[Path]:
     """A new file that takes the place of another once the block has written it; if it fails, nothing is left of it."""
     beside = path.with_name(f".{uuid4().hex}.tmp")
     try:
+        beside.touch()
+        mode = stat.S_IMODE((path if path.exists() else beside).stat().st_mode)
         yield beside
-        if path.exists():
-            shutil.copymode(path, beside)
+        beside.chmod(mode)  # the library makes files that nobody else may read
         _to_disk(beside)
         os.replace(beside, path)
     except BaseException:

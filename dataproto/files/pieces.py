@@ -75,7 +75,7 @@ class Pieces:
             Broken: if it has none.
         """
         if self.field.dtype is None:
-            raise Broken(f"a {self.field.layout} field without a dtype")
+            raise Broken("a field without a dtype")
         return self.field.dtype
 
     def piece(self, role: Role) -> SavedPiece:
@@ -86,7 +86,7 @@ class Pieces:
         """
         found = self.field.pieces.get(role)
         if found is None:
-            raise Broken(f"a {self.field.layout} field without its {role}")
+            raise Broken(f"a field without its {role}")
         return found
 
     def expect(self, role: Role, name: str, itemsize: int, shape: Shape) -> None:

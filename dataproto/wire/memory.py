@@ -55,11 +55,25 @@ def buffer_of(tensor: Tensor, apart: bool) -> Buffer:
         tensor: it stays as it is; one on a device, or one that is not contiguous, is copied.
         apart: whether many bytes may be a buffer of their own, without a copy.
     """
-    if tensor.is_neg() or tensor.is_conj() or not (tensor.is_cpu and tensor.is_contiguous()):
-        tensor = tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
+    tensor = _whole(tensor)
     if apart and tensor.nbytes > FEW:
-        return _buffer(_at(tensor.data_ptr(), (tensor.nbytes,), np.dtype("u1"), tensor))
+        return _buffer(_bytes_of(tensor))
     return bytearray(ctypes.string_at(tensor.data_ptr(), tensor.nbytes))
+
+
+def bytes_of(tensor: Tensor) -> np.ndarray:
+    """The bytes of a dense tensor's elements in C order, `[bytes]`; those of the tensor itself where they lie so."""
+    return _bytes_of(_whole(tensor))
+
+
+def _whole(tensor: Tensor) -> Tensor:
+    if tensor.is_neg() or tensor.is_conj() or not (tensor.is_cpu and tensor.is_contiguous()):
+        return tensor.detach().resolve_conj().resolve_neg().cpu().contiguous()
+    return tensor
+
+
+def _bytes_of(whole: Tensor) -> np.ndarray:
+    return _at(whole.data_ptr(), (whole.nbytes,), np.dtype("u1"), whole)
 
 
 def buffer_of_array(array: np.ndarray, apart: bool) -> Buffer:

@@ -97,4 +97,4 @@ def _parts(value: object) -> Iterator[tuple[str, object]]:
 
 def _violation(field: str, placement: PlacementName | None, actual: str, hint: str = "") -> Violation:
     expected = "a value that can be pickled"
-    return Violation(code="BP049", field=field, placement=placement, actual=actual, expected=expected, hint=hint)
+    return Violation(code="BP050", field=field, placement=placement, actual=actual, expected=expected, hint=hint)

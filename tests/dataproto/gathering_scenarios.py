@@ -161,7 +161,26 @@ def two_batch_axes(rank: int, world: int) -> Any:
     return plain(data), list(data.batch.batch_size)
 
 
-def no_data(rank: int, world: int) -> Any:
+class Moody:
+    """Cannot be pickled the first time, and later can."""
+
+    times = 0
+
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        Moody.times += 1
+        if Moody.times == 1:
+            raise RuntimeError("not now")
+        return Moody, ()
+
+
+def local_schema(rank: int, world: int) -> Any:
+    class Local(BatchSchema):
+        x: Float32[Tensor, "batch"]
+
+    return gathered(fields(torch.ones(1)).bind(Local if rank == 1 else Scored))
+
+
+def no_values(rank: int, world: int) -> Any:
     all_gather_data_proto(fields(torch.ones(1, device="meta" if rank == 1 else "cpu")), None)
 
 
@@ -230,7 +249,9 @@ REFUSED: dict[str, Callable[[int, int], Any]] = {
     "inconsistent": unsent(fields(torch.ones(2)), inconsistent, fields(torch.ones(2))),
     "no batch": unsent(fields(torch.ones(2)), fields(torch.ones(2)), {"x": torch.ones(2)}),
     "unpicklable": unsent(fields(torch.ones(1), c=["ok"]), with_lambdas, with_lambdas),
-    "no data": no_data,
+    "no values": no_values,
+    "local schema": local_schema,
+    "moody": unsent(fields(torch.ones(1)), lambda: DataProto(meta_info={"k": Moody()}), fields(torch.ones(1))),
     "schema": breaks_its_schema,
     "strangers": smaller_group,
 }

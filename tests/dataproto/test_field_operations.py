@@ -7,7 +7,7 @@ import pytest
 import torch
 from tensordict import TensorDict
 
-from batchpact.dataproto import DataProto, column
+from batchpact.dataproto import DataProto, column, pad_dataproto_to_divisor
 from batchpact.dataproto.row_marks import RowMarks
 from batchpact.schemas import MissingFieldError
 from tests.dataproto.support import jagged, plain, refuses, small

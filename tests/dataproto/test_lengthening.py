@@ -84,7 +84,7 @@ def test_the_own_region_of_a_part_is_the_part(one: DataProto, two: DataProto, th
 
     prompt, start = whole.batch["prompts"].shape[1], 0
     for part in parts:
-        rows = whole.batch[start : start + len(part)]
+        rows = whole[start : start + len(part)].batch
         for key, value in part.batch.items():
             left = prompt - part.batch["prompts"].shape[1] if key in ("prompts", "input_ids") else 0
             own = rows[key] if value.is_nested or value.dim() == 1 else rows[key][:, left : left + value.shape[1]]
@@ -201,3 +201,6 @@ def test_a_value_that_the_dtype_cannot_hold_is_refused() -> None:
 
     with refuses("concat", "BP045 store  x  Pad(300) for u8[1, 1]; a value that the field can hold as it is"):
         DataProto.concat(parts, pad=True)
+    other = tokens(torch.ones(1, 2, dtype=torch.int64), schema=Small)
+    with refuses("concat", "BP045 store  x  Pad(300) for u8[1, 1]; a value that the field can hold as it is"):
+        DataProto.concat([*other, parts[0]], pad=True)

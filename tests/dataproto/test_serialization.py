@@ -155,6 +155,16 @@ def test_bytes_share_the_memory_of_the_tensor() -> None:
     assert data.ctypes.data == tensor.data_ptr()
 
 
+def test_the_tensor_stays_as_it_is() -> None:
+    """Also in that its memory can grow: it could not any more if numpy had been given it."""
+    tensor = torch.ones(3)
+
+    serialize_single_tensor(tensor)
+    serialize_tensordict(TensorDict({"x": tensor}, batch_size=[3]))
+
+    assert tensor.resize_(1000).shape == (1000,)
+
+
 @pytest.mark.parametrize("kind", [bytes, bytearray, memoryview, lambda data: np.frombuffer(data, np.uint8)])
 def test_what_was_read_has_memory_of_its_own(kind: Any) -> None:
     given = bytearray(floats(1, 2).tobytes())

@@ -26,6 +26,7 @@ TENSORS: dict[str, tuple[Any, str]] = {
     "no tuple": ("x", f"str; {DENSE}"),
     "too short": ((F, (2,)), f"tuple of 2; {DENSE}"),
     "no dtype": (("jagged", (2,), bytes(8)), "dtype 'jagged'; the name of a torch dtype"),
+    "quantized": (("qint8", (2,), bytes(2)), "dtype 'qint8'; the name of a torch dtype"),
     "unknown dtype": (("float33", (2,), bytes(8)), "dtype 'float33'; the name of a torch dtype"),
     "dtype itself": ((torch.float32, (2,), bytes(8)), "dtype; the name of a torch dtype"),
     "no shape": ((F, 2, bytes(8)), "int 2; a shape"),
@@ -130,6 +131,7 @@ def test_rows_that_are_no_nested_tensor_are_refused() -> None:
 
 
 JUNK = [
+    "qint8",
     None,
     0,
     -1,

@@ -35,7 +35,7 @@ def passed_on(value: torch.Tensor, writer: Any, reader: Any) -> torch.Tensor:
     return found
 
 
-@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+@pytest.mark.parametrize("dtype", [dtype for dtype in DTYPES if not str(dtype).startswith("torch.q")], ids=str)
 def test_either_reads_every_dtype_of_the_other(verl: Any, dtype: torch.dtype) -> None:
     data = torch.arange(6 * dtype.itemsize).to(torch.uint8) % 2
     tensor = data.view(dtype).view(2, 3)

@@ -6,6 +6,7 @@ import json
 import pickle
 import random
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 from tests.dataproto.files.samples import Trap
@@ -223,18 +224,18 @@ def _mutate(rng: random.Random, tree: Any) -> None:
     holder, key = rng.choice(places)
     kind = rng.random()
     if kind < 0.5:
-        holder[key] = rng.choice(HOSTILE)
+        holder[key] = deepcopy(rng.choice(HOSTILE))
     elif kind < 0.65 and isinstance(holder[key], (int, float)) and not isinstance(holder[key], bool):
         holder[key] += rng.choice([1, -1, 8, 2**20, -(2**20)])
     elif kind < 0.8:
         other, other_key = rng.choice(places)
-        holder[key] = json.loads(json.dumps(other[other_key]))
+        holder[key] = deepcopy(other[other_key])
     elif kind < 0.9:
         del holder[key]
     elif isinstance(holder, dict):
         holder[rng.choice(["x", "data", "filled", "index", "offsets", "pads", str(key) + "x"])] = holder.pop(key)
     else:
-        holder.insert(key, holder[key])
+        holder.insert(key, deepcopy(holder[key]))
 
 
 def _places(tree: Any) -> Any:

@@ -35,11 +35,8 @@ class Parts:
 
     def pieces(self) -> dict[str, dict[str, Any]]:
         """What the header says of each entry."""
-        found = {
-            f"{role}/{field['key']}": piece
-            for field in self.header["fields"]
-            for role, piece in field["pieces"].items()
-        }
+        fields = [field for field in self.header["fields"] if isinstance(field, dict)]
+        found = {f"{role}/{field['key']}": piece for field in fields for role, piece in field["pieces"].items()}
         return found | ({"pads/": self.header["pads"]} if "pads" in self.header else {})
 
     def replace(self, name: str, data: bytes, *, shape: list[int] | None = None, dtype: str | None = None) -> None:

@@ -118,6 +118,7 @@ def test_parts_without_fields_have_their_rows() -> None:
     empty = TensorDict({"k": NonTensorData(data=1)}, batch_size=[3])
 
     assert tu.concat_tensordict([empty, empty]).batch_size == (6,)
+    assert tu.concat_tensordict([tensors(2, x=torch.ones(2)), empty]).batch_size == (2,)
 
 
 def test_a_part_without_rows_adds_none() -> None:

@@ -189,8 +189,9 @@ def test_the_gradient_flows_through_chosen_rows() -> None:
         (numbered(), [True], "BP044 index  index  a mask of 1; the batch has 6 rows; a mask has one boolean per row"),
         (with_meta(k=1), [0, 1], "BP044 index  index  row 0; the batch has 0 rows"),
         (TensorDict({"x": torch.ones(4)}, batch_size=[]), [0], NO_AXIS),
+        (tu.assign_non_tensor(TensorDict({}, batch_size=[]), u=["a", "b"]), [0], NO_AXIS),
     ],
-    ids=["outside", "matrix", "scalar", "float", "mask", "meta alone", "no axis"],
+    ids=["outside", "matrix", "scalar", "float", "mask", "meta alone", "no axis", "column without axis"],
 )
 def test_an_index_that_does_not_fit_is_refused(batch: Any, indices: Any, line: str) -> None:
     with refuses("index_select_tensor_dict", line):

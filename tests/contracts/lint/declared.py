@@ -1,0 +1,75 @@
+"""Small contracts for the tests of the linter, and what their code imports."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+import torch
+from jaxtyping import Float32
+from tensordict import TensorDict
+from torch import Tensor
+
+from batchpact.contracts import from_rows, stage
+from batchpact.dataproto import DataProto, tensordicts
+from batchpact.schemas import Arg, BatchSchema, Meta, Name, NonTensor, StageSchema
+
+PerRow = Float32[Tensor, "batch"]
+
+
+class One(StageSchema):
+    """One field in, one field out."""
+
+    class Reads(BatchSchema):
+        x: PerRow
+
+    class Writes(BatchSchema):
+        y: PerRow
+
+
+class Each(StageSchema):
+    """A field of each placement, on both sides."""
+
+    class Reads(BatchSchema):
+        score: PerRow
+        uid: NonTensor[str]
+        gamma: Meta[float]
+        scale: Arg[float] = 1.0
+        turns: Annotated[NonTensor[int], Name("__turns__")]
+
+    class Writes(BatchSchema):
+        total: PerRow
+        label: NonTensor[str]
+        metrics: Meta[dict[str, float]]
+
+
+class Rewrite(StageSchema):
+    """A field that is rewritten, one that may be there, and one that may be written."""
+
+    class Reads(BatchSchema):
+        x: PerRow
+        mask: PerRow | None = None
+
+    class Writes(BatchSchema):
+        x: PerRow
+        note: Meta[str] | None = None
+
+
+__all__ = [
+    "Arg",
+    "BatchSchema",
+    "DataProto",
+    "Each",
+    "Meta",
+    "NonTensor",
+    "One",
+    "PerRow",
+    "Rewrite",
+    "StageSchema",
+    "TensorDict",
+    "from_rows",
+    "np",
+    "stage",
+    "tensordicts",
+    "torch",
+]

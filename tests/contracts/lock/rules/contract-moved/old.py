@@ -1,0 +1,18 @@
+from jaxtyping import Float32
+from torch import Tensor
+
+from batchpact.schemas import BatchSchema, StageSchema
+
+
+def declared() -> type[StageSchema]:
+    class Score(StageSchema):
+        class Reads(BatchSchema):
+            x: Float32[Tensor, "batch"]
+
+        class Writes(BatchSchema):
+            y: Float32[Tensor, "batch"]
+
+    return Score
+
+
+Score = declared()

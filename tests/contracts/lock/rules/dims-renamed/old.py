@@ -1,0 +1,13 @@
+from jaxtyping import Float32
+from torch import Tensor
+
+from batchpact.schemas import BatchSchema, StageSchema
+
+
+class Score(StageSchema):
+    class Reads(BatchSchema):
+        x: Float32[Tensor, "batch prompt+response"]
+        mask: Float32[Tensor, "batch response"]
+
+    class Writes(BatchSchema):
+        y: Float32[Tensor, "batch response"]

@@ -1,0 +1,14 @@
+from typing import Annotated
+
+from jaxtyping import Float32
+from torch import Tensor
+
+from batchpact.schemas import BatchSchema, Fill, StageSchema
+
+
+class Score(StageSchema):
+    class Reads(BatchSchema):
+        x: Annotated[Float32[Tensor, "batch"], Fill(0.0)] | None = None
+
+    class Writes(BatchSchema):
+        y: Annotated[Float32[Tensor, "batch"], Fill(0.0)] | None = None

@@ -1,0 +1,14 @@
+from typing import Annotated
+
+from jaxtyping import Int64
+from torch import Tensor
+
+from batchpact.schemas import BatchSchema, Pad, StageSchema
+
+
+class Score(StageSchema):
+    class Reads(BatchSchema):
+        x: Annotated[Int64[Tensor, "batch length"], Pad(0)]
+
+    class Writes(BatchSchema):
+        y: Annotated[Int64[Tensor, "batch length"], Pad(0)]

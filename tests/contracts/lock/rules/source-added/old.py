@@ -1,0 +1,6 @@
+from batchpact.schemas import Arg, BatchSchema, StageSchema
+
+
+class Score(StageSchema):
+    class Reads(BatchSchema):
+        x: Arg[float]

@@ -1,0 +1,14 @@
+from jaxtyping import Float32
+from torch import Tensor
+
+from batchpact.schemas import BatchSchema, StageSchema
+
+
+class Score(StageSchema):
+    class Reads(BatchSchema):
+        mask: Float32[Tensor, "batch"]
+        x: Float32[Tensor, "batch"]
+
+    class Writes(BatchSchema):
+        mask: Float32[Tensor, "batch"]
+        y: Float32[Tensor, "batch"]
