@@ -1,6 +1,6 @@
 """The command line: `batchpact`. Torch is imported by the commands that need it, not by `--help`.
 
-Exit codes: 0 nothing found, 1 problems found, 2 the target could not be used.
+Exit codes: 0 nothing found, 1 problems found, 2 a target, a file or an option could not be used.
 """
 
 from __future__ import annotations
@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+
+from batchpact.contracts.formats.names import Format
 
 app = typer.Typer(
     name="batchpact",
@@ -17,50 +19,101 @@ app = typer.Typer(
 )
 
 
-@app.callback()  # without one, typer would make the only command the program itself
+@app.callback()
 def _root() -> None:
     """Data contracts for the batches that travel through an RL post-training loop."""
+
+
+_Form = Annotated[Format, typer.Option("--format", help="How findings are printed.")]
+_TARGETS = "; where there are none, those of [tool.batchpact] in pyproject.toml."
 
 
 @app.command()
 def check(
     targets: Annotated[
-        list[str], typer.Argument(help="Pipelines: module:name or path.py:name; without a name, all of the module.")
-    ],
+        list[str] | None,
+        typer.Argument(help="Pipelines: module:name or path.py:name; without a name, all of the module" + _TARGETS),
+    ] = None,
+    form: _Form = Format.TEXT,
 ) -> None:
     """Check pipelines before anything runs: every read is written before, with the same placement, dtype and shape.
 
     Exits with 0 where there is no problem, with 1 where there is one, and with 2 where a target could not be used.
     """
-    from rich.console import Console
+    from batchpact.contracts.check_command import check_targets
 
-    from batchpact.schemas.errors import ContractError, SettingError
+    check_targets(targets or (), form)
 
-    console = Console(highlight=False, soft_wrap=True, emoji=False)
-    failed = False
-    for target in targets:
-        try:
-            from batchpact.contracts.targets import load  # here, as it may refuse a setting of the environment
 
-            reports = [pipeline.check() for pipeline in load(target)]
-        except SettingError as error:
-            console.print(str(error), style="red", markup=False)
-            raise typer.Exit(2) from None
-        except ContractError as error:
-            # A declaration that does not hold stops the import; it is as much a finding as any other.
-            console.print(str(error), style="red", markup=False)
-            failed = True
-            continue
-        except Exception:
-            # The module of the target is somebody's code, and may fail in any way; its own traceback says most.
-            console.print_exception(max_frames=20)
-            console.print(f"the target {target} could not be imported", style="red", markup=False)
-            raise typer.Exit(2) from None
-        for report in reports:
-            console.print(str(report), style="green" if report.ok else "red", markup=False)
-            failed = failed or not report.ok
-    if failed:
-        raise typer.Exit(1)
+@app.command()
+def lint(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Stages: modules, or module:name and path.py:name of stages, classes, pipelines" + _TARGETS
+        ),
+    ] = None,
+    undecidable: Annotated[bool, typer.Option("--undecidable", help="Report what cannot be told, too.")] = False,
+    baseline: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Known findings, which are not reported.")
+    ] = None,
+    write_baseline: Annotated[
+        bool, typer.Option("--write-baseline", help="Write what is found to the baseline instead of reporting it.")
+    ] = False,
+    form: _Form = Format.TEXT,
+) -> None:
+    """Read the code of stages, without running it: does it read and write what the stage declares?
+
+    `# batchpact: ignore[BP071]` in a line silences a finding there. Exits with 0 where there is no error, with 1 where
+    there is one, and with 2 where a target or the baseline could not be used.
+    """
+    from batchpact.contracts.lint.command import lint_targets
+
+    lint_targets(targets or (), form, undecidable=undecidable, baseline=baseline, write=write_baseline)
+
+
+@app.command()
+def lock(
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(help="Modules, or module:name and path.py:name" + _TARGETS),
+    ] = None,
+    file: Annotated[str, typer.Option(help="The lock file.")] = "batchpact.lock.json",
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail where the file is not current.")] = False,
+    form: _Form = Format.TEXT,
+) -> None:
+    """Write down what every contract of a project says, in a file whose changes can be reviewed.
+
+    Exits with 0, with 1 where --check finds that the code declares something else, and with 2 where a target or the
+    file could not be used.
+    """
+    from batchpact.contracts.lock import commands
+
+    commands.lock(targets or (), file, check=check, form=form)
+
+
+@app.command()
+def diff(
+    old: Annotated[str | None, typer.Argument(help="The old lock file; the project's where there is none.")] = None,
+    new: Annotated[str | None, typer.Argument(help="The new lock file; the code where there is none.")] = None,
+    against: Annotated[
+        str | None, typer.Option(metavar="REVISION", help="Take the old lock file as it is in a git revision.")
+    ] = None,
+    target: Annotated[list[str] | None, typer.Option(help="A target of the code, as of `lock`; several times.")] = None,
+    allow: Annotated[
+        list[str] | None, typer.Option(metavar="RULE", help="A rule whose changes may break somebody; several times.")
+    ] = None,
+    file: Annotated[str, typer.Option(help="The lock file of the project.")] = "batchpact.lock.json",
+    form: _Form = Format.TEXT,
+) -> None:
+    """Say what changed in the contracts, what that breaks, for whom, and who has to be upgraded first.
+
+    Exits with 0 where nothing breaks, with 1 where something does, and with 2 where something could not be read. Old
+    code is never imported.
+    """
+    from batchpact.contracts.lock import commands
+
+    commands.diff(old, new, against=against, targets=target or (), file=file, allow=allow or (), form=form)
 
 
 @app.command()

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 import torch
-from pydantic import JsonValue
 
 from batchpact.dataproto import DataProto
 from batchpact.dataproto.display import table
 from batchpact.dataproto.facts import Facts, FieldFacts, StoreFacts
 from batchpact.dataproto.files.dtypes import ITEM_BYTES
-from batchpact.dataproto.files.header import VERSION, Header, SavedField
+from batchpact.dataproto.files.header import VERSION, Header, Placement, SavedField
 from batchpact.dataproto.files.reading import opened
 from batchpact.dataproto.preview import first_cells, one_line
 from batchpact.dataproto.sizes import Size
@@ -102,28 +102,22 @@ class Inspection:
         head = [count(header.rows, "row")]
         if header.pads is not None:
             head.append("some of them padding")
-        declared: set[object] = set()
         if header.bound is not None:
             head.append(f"bound to {one_line(str(header.bound.spec.get('name')))}")
-            declared = {field.get("key") for field in _records(header.bound.spec.get("fields"))}
-        stores = [
-            StoreFacts(
-                STORE_NAMES[placement],
-                tuple(
-                    _SavedFacts(
-                        key=one_line(field.key),
-                        placement=placement,
-                        value=field,
-                        writer=one_line(header.writers.get(field.key, "")),
-                        declared=field.key in declared,
-                    )
-                    for field in header.fields
-                    if field.placement == placement
-                ),
-            )
-            for placement in ("tensor", "non_tensor", "meta")
-        ]
+        placements: tuple[Placement, ...] = ("tensor", "non_tensor", "meta")
+        stores = [StoreFacts(STORE_NAMES[placement], tuple(self._fields(placement))) for placement in placements]
         return Facts(one_line(self.path, _LINE), ", ".join(head), tuple(stores))
+
+    def _fields(self, placement: Placement) -> Iterator[FieldFacts]:
+        bound = self.header.bound
+        records = None if bound is None else bound.spec.get("fields")
+        declared = (
+            [field.get("key") for field in records if isinstance(field, dict)] if isinstance(records, list) else []
+        )
+        for field in self.header.fields:
+            if field.placement == placement:
+                writer = one_line(self.header.writers.get(field.key, ""))
+                yield _SavedFacts(one_line(field.key), placement, field, writer, field.key in declared)
 
 
 class _SavedFacts(FieldFacts):
@@ -152,11 +146,6 @@ class _SavedFacts(FieldFacts):
 
 def _bytes(field: SavedField) -> int:
     return sum(ITEM_BYTES[piece.dtype] * math.prod(piece.shape) for piece in field.pieces.values())
-
-
-def _records(value: JsonValue) -> list[dict[str, JsonValue]]:
-    """The objects in a list; a file may hold anything."""
-    return [part for part in value if isinstance(part, dict)] if isinstance(value, list) else []
 
 
 def _row(batch: DataProto, row: int) -> dict[str, str]:

@@ -76,5 +76,5 @@ def _collect(body: Iterable[ast.AST], around: tuple[str, ...], found: dict[tuple
             name = (*around, node.name)
             found[name] = node.lineno
         elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            found[(*around, node.target.id)] = node.lineno
+            found.update({(*around, node.target.id): node.lineno})
         _collect(ast.iter_child_nodes(node), name, found)

@@ -89,7 +89,7 @@ class _View:
         if not live:
             return "not in this configuration"
         when = self._stages[at].when
-        return "yes" if when is None or live == self._flow.space.valid else f"where {words(when)}"
+        return "yes" if when is None or live == self._flow.valid else f"where {words(when)}"
 
     def _listed(self, title: str, fields: Sequence[FieldSpec], say: Callable[[FieldSpec], str]) -> Iterator[str]:
         if not fields:

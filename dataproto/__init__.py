@@ -6,8 +6,9 @@ Start at `container.py` (`DataProto`) and `core.py`, which it is built on. Rows 
 `alignment.py`; `equality.py` says what is equal. `handout.py` and `withheld.py` make what a stage is handed.
 `carriers/` lets contracts work on other containers: `TensorDict`, and verl's own `DataProto`; `entries.py` and
 `conversion.py` turn batches into these and back. Beside the methods there are verl's functions: `padding.py`,
-`folding.py`, `collate.py` and `dict_unions.py`. `facts.py` says what there is to show of a batch, and `display.py`
-prints it. `wire/` pickles batches.
+`folding.py`, `collate.py` and `dict_unions.py`; `tensordicts/` has those that work on a plain `TensorDict`, and
+`gathering.py`, `futures.py` and `serialization.py` those between processes.
+`facts.py` says what there is to show of a batch, and `display.py` prints it. `wire/` pickles batches.
 """
 
 from batchpact.dataproto.auto_padding import DataProtoConfig

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
 import torch
@@ -165,11 +165,21 @@ class ThreeStores(Protocol):
     meta_info: dict[str, Any]
 
 
+Make: TypeAlias = "Callable[[dict[str, Value], Sequence[int]], TensorDict]"
+"""Makes a tensor store for a batch."""
+
+
+def unlock(batch: ThreeStores, make: Make) -> None:
+    """Let a batch whose TensorDict is locked, and would refuse half-way, go on with one of its own."""
+    if batch.batch is not None and batch.batch.is_locked:
+        batch.batch = make(items(batch.batch), batch.batch.batch_size)
+
+
 def put(
     batch: ThreeStores,
     fields: Stores,
     drops: Collection[str],
-    make: Callable[[dict[str, Value], Sequence[int]], TensorDict],
+    make: Make,
 ) -> None:
     """Set fields that are known to fit and remove others; a field that changes its place leaves the old one.
 
@@ -179,9 +189,7 @@ def put(
         drops: names that are removed first, wherever they stand.
         make: makes a tensor store for this batch, where it needs one of its own.
     """
-    if batch.batch is not None and batch.batch.is_locked:
-        # A locked TensorDict would refuse half-way; it stays as it is, and the batch goes on with one of its own.
-        batch.batch = make(items(batch.batch), batch.batch.batch_size)
+    unlock(batch, make)
     for key in drops:
         for held in (batch.batch, batch.non_tensor_batch, batch.meta_info):
             if held is not None and key in held.keys():

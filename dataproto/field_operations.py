@@ -58,6 +58,7 @@ class FieldOperations(Batch):
         batch = None
         if tensors and self.batch is not None:
             batch = self._tensor_store(tensors, self.batch.batch_size)
+            build.unlock(self, self._tensor_store)
             for key in tensors:
                 self.batch.pop(key)
         for key in columns:
@@ -86,6 +87,7 @@ class FieldOperations(Batch):
         choose("rename", stores, (old, (), ()))
         check_new_names(old, new, stores)
         if self.batch is not None:
+            build.unlock(self, self._tensor_store)
             self.batch.update({name: self.batch.pop(key) for key, name in zip(old, new, strict=True)})
         names = dict(zip(old, new, strict=True))
         self._writers = {names.get(key, key): stage for key, stage in self._writers.items()}

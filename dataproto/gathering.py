@@ -25,8 +25,9 @@ from batchpact.dataproto.core import check_batch
 from batchpact.dataproto.raw_bytes import from_bytes, to_bytes
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensors import Value, items, store
+from batchpact.dataproto.wire.packing import is_plain
 from batchpact.dataproto.wire.unpicklable import unpicklable
-from batchpact.schemas.axes import is_dense, is_jagged
+from batchpact.schemas.axes import is_jagged
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.stores import Column, Stores
@@ -147,7 +148,7 @@ def _share_of(data: DataProto) -> _Share:
     for key, value in items(data.batch).items():
         if isinstance(value, Tensor) and value.is_meta:
             raise refuse(_NAME, "BP045", key, f"{describe(value)} on the meta device", "a tensor that has values")
-        if isinstance(value, Tensor) and is_dense(value):
+        if is_plain(value):
             pieces[key, 0], axes[key] = value, None
         elif isinstance(value, Tensor) and is_jagged(value):
             pieces[key, 0], pieces[key, 1], axes[key] = nested.parts(value)

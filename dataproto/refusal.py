@@ -22,6 +22,7 @@ FUNCTIONS = {
     "union_numpy_dict",
     "union_tensor_dict",
     "unpad_dataproto",
+    "unpicklable",
 }
 """Operations that are no methods of `DataProto`; one with a dot in its name is none either."""
 

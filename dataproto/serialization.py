@@ -23,7 +23,8 @@ from batchpact.dataproto.build import leading_sizes
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensors import Value, items, store
 from batchpact.dataproto.wire.memory import DTYPES, bytes_of, tensor_of
-from batchpact.schemas.axes import is_dense, is_jagged
+from batchpact.dataproto.wire.packing import is_plain
+from batchpact.schemas.axes import is_jagged
 from batchpact.schemas.describe import describe
 from batchpact.schemas.dtypes import dtype_name, short_name
 from batchpact.schemas.errors import BatchError
@@ -62,7 +63,7 @@ def serialize_single_tensor(obj: Tensor) -> EncodedTensor:
     Raises:
         BatchError: for anything else: nested, sparse, quantized and meta tensors.
     """
-    if not _has_plain_bytes(obj):
+    if not is_plain(obj):
         hint = "serialize_tensordict takes nested tensors, in a TensorDict"
         raise refuse("serialize_single_tensor", "BP045", "obj", describe(obj), "a dense tensor with its values", hint)
     return _encode(obj)
@@ -94,12 +95,8 @@ def serialize_tensordict(batch: TensorDictBase) -> EncodedBatch:
     return tuple(batch.batch_size), None if batch.device is None else str(batch.device), encoded
 
 
-def _has_plain_bytes(value: object) -> bool:
-    return isinstance(value, Tensor) and is_dense(value) and not value.is_quantized and not value.is_meta
-
-
 def _can_be_encoded(value: object) -> bool:
-    return _has_plain_bytes(value) or (isinstance(value, Tensor) and value.is_nested and not value.is_meta)
+    return is_plain(value) or (isinstance(value, Tensor) and value.is_nested and not value.is_meta)
 
 
 def _encode(dense: Tensor, shape: Shape | None = None) -> EncodedTensor:

@@ -248,8 +248,8 @@ _CODES = (
         form="{actual}; {expected}",
         means="What is to be read as tensors does not have the form in which they are written.",
         hurts="Bytes that are read in another way than they were written give other numbers, and no error.",
-        fix="Hand over what serialize_tensordict or pickle made, unchanged and whole; the message names the part that is "
-        "not. A batch is unpickled by the version of batchpact that pickled it.",
+        fix="Hand over what serialize_tensordict or pickle made, unchanged and whole; the message names the part that "
+        "is not. A batch is unpickled by the version of batchpact that pickled it.",
     ),
     Code(
         code="BP048",

@@ -11,6 +11,9 @@ SOURCES = sorted(path for floor in ("schemas", "dataproto", "contracts") for pat
 
 RUNS_DATA = ("eval", "exec", "builtins.eval", "builtins.exec")
 UNPICKLES = ("pickle.load", "pickle.loads", "pickle.Unpickler")
+MAY_UNPICKLE = {
+    "dataproto/files/pickled.py",  # where whoever saves and whoever loads ask for it
+}
 
 
 def forbidden(text: str) -> list[str]:
@@ -31,7 +34,11 @@ def forbidden(text: str) -> list[str]:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_there_is_no_assert_and_nothing_that_runs_data(path: Path) -> None:
-    assert forbidden(path.read_text(encoding="utf-8")) == []
+    found = forbidden(path.read_text(encoding="utf-8"))
+    if str(path.relative_to(ROOT)) in MAY_UNPICKLE:
+        assert any(line.endswith(UNPICKLES) for line in found)
+        found = [line for line in found if not line.endswith(UNPICKLES)]
+    assert found == []
 
 
 def test_there_are_sources() -> None:

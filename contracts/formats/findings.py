@@ -16,6 +16,8 @@ from batchpact.schemas.text import count, sentence
 from batchpact.schemas.violations import Violation
 
 Level: TypeAlias = Literal["error", "warning", "note"]
+LEVELS: tuple[Level, ...] = ("error", "warning", "note")
+"""Every level, the worst first."""
 
 
 class Finding(Record):
@@ -37,6 +39,11 @@ class Finding(Record):
     violation: Violation | None = None
     change: Change | None = None
 
+    @property
+    def label(self) -> str:
+        """The rule with what it is about: `BP001 missing`; a rule of the diff says that by its name."""
+        return f"{self.rule} {self.title}" if self.change is None else self.rule
+
 
 class Section(Record):
     """What was found in one pipeline, in the code of some stages, or between two versions."""
@@ -45,6 +52,12 @@ class Section(Record):
     checked: str = ""
     ok: bool
     findings: tuple[Finding, ...] = ()
+
+    @property
+    def headline(self) -> str:
+        """What was looked at, how much of it there is, and whether it is in order."""
+        checked = f" ({self.checked})" if self.checked else ""
+        return f"{self.subject}{checked}: {'passed' if self.ok else 'failed'}"
 
 
 class Document(Record):

@@ -6,21 +6,20 @@ import os
 from collections import Counter
 from collections.abc import Iterable
 
-from batchpact.contracts.formats.findings import Document, Finding, Level
+from batchpact.contracts.formats.findings import LEVELS, Document, Finding, Level
 from batchpact.contracts.formats.markdown import as_markdown
 
 SHOWN = 10
 """How many annotations of a level GitHub shows for one step."""
 
 _COMMANDS: dict[Level, str] = {"error": "error", "warning": "warning", "note": "notice"}
-_ORDER: tuple[Level, ...] = ("error", "warning", "note")
 
 
 def as_github(document: Document) -> str:
-    """One annotation to a line, those first that matter most; what would not be shown is counted in the last line."""
-    lines = []
+    """What was looked at, and one annotation to a line; those come first that matter most, as GitHub shows ten."""
+    lines = [_data(report.headline) for report in document.reports]
     hidden = []
-    for level in _ORDER:
+    for level in LEVELS:
         ranked = _ranked(finding for finding in document.findings if finding.level == level)
         lines += [_annotation(finding) for finding in ranked[:SHOWN]]
         if len(ranked) > SHOWN:
@@ -54,7 +53,7 @@ def _annotation(finding: Finding) -> str:
         "file": finding.file,
         "line": finding.line,
         "col": finding.column,
-        "title": f"{finding.rule} {finding.title}" if finding.rule[:2].isupper() else finding.rule,
+        "title": finding.label,
     }
     properties = ",".join(f"{name}={_property(str(value))}" for name, value in parts.items() if value is not None)
     return f"::{_COMMANDS[finding.level]} {properties}::{_data(f'{finding.subject}: {finding.message}')}"

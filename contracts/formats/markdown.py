@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from batchpact.contracts.formats.findings import Document, Finding, Section
+from batchpact.contracts.formats.findings import LEVELS, Document, Finding, Section
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$&#!])")
 
 
 def as_markdown(document: Document) -> str:
-    """A heading for each report, and its findings as a table."""
+    """A heading for each report, and its findings as a table, the worst first."""
     lines = [f"## batchpact {document.command}", ""]
     for report in document.reports:
         lines += _section(report)
@@ -19,24 +19,20 @@ def as_markdown(document: Document) -> str:
 
 
 def _section(report: Section) -> Iterator[str]:
-    mark = "passed" if report.ok else "failed"
-    checked = f" ({report.checked})" if report.checked else ""
-    yield f"**{mark}**: {_escaped(report.subject + checked)}"
+    yield f"### {_escaped(report.headline)}"
     yield ""
     if report.findings:
         yield "| level | rule | where | what |"
         yield "| --- | --- | --- | --- |"
-        yield from map(_row, report.findings)
+        yield from map(_row, sorted(report.findings, key=lambda finding: LEVELS.index(finding.level)))
         yield ""
 
 
 def _row(finding: Finding) -> str:
-    place = (
-        "" if finding.file is None else _escaped(finding.file + ("" if finding.line is None else f":{finding.line}"))
-    )
-    where = "<br>".join(part for part in (_escaped(finding.subject), place) if part)
-    rule = _escaped(f"{finding.rule} {finding.title}" if finding.rule[:2].isupper() else finding.rule)
-    return f"| {finding.level} | {rule} | {where} | {_escaped(finding.message)} |"
+    line = "" if finding.line is None else f":{finding.line}"
+    where = [finding.subject] if finding.file is None else [finding.subject, f"{finding.file}{line}"]
+    cells = (finding.level, _escaped(finding.label), "<br>".join(map(_escaped, where)), _escaped(finding.message))
+    return f"| {' | '.join(cells)} |"
 
 
 def _escaped(text: str) -> str:

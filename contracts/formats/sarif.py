@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from hashlib import sha256
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote
@@ -19,7 +19,7 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 def as_sarif(document: Document) -> str:
     """The findings as a SARIF log with one run."""
     rules = list(dict.fromkeys(finding.rule for finding in document.findings))
-    driver = {"name": "batchpact", "semanticVersion": version("batchpact"), "rules": [_rule(rule) for rule in rules]}
+    driver = {"name": "batchpact", **_version(), "rules": [_rule(rule) for rule in rules]}
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": f"batchpact/{document.command}/"},
@@ -27,6 +27,13 @@ def as_sarif(document: Document) -> str:
         "results": [_result(finding, rules.index(finding.rule)) for finding in document.findings],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+
+
+def _version() -> Plain:
+    try:
+        return {"version": version("batchpact")}
+    except PackageNotFoundError:  # run from a source tree
+        return {}
 
 
 def _rule(rule: str) -> Plain:

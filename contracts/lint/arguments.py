@@ -68,7 +68,7 @@ class Arguments:
             bound[parameters.vararg.arg] = one(Items([*rest, *more], complete=not more))
         return bound
 
-    def rest(self, node: FunctionNode) -> dict[str, Argument]:
+    def others(self, node: FunctionNode) -> dict[str, Argument]:
         """The keyword arguments that no parameter of a function takes."""
         parameters = node.args
         taken = {parameter.arg for parameter in (*parameters.args, *parameters.kwonlyargs)}

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ast
 import functools
-from abc import abstractmethod
 from collections.abc import Sequence
 
 from batchpact.contracts.decorator import contract_of
 from batchpact.contracts.lint.arguments import Argument, Arguments
-from batchpact.contracts.lint.functions import Functions
-from batchpact.contracts.lint.methods import Holder
+from batchpact.contracts.lint.expressions import Expressions
+from batchpact.contracts.lint.functions import call_known
+from batchpact.contracts.lint.members import find_member
+from batchpact.contracts.lint.methods import call_method, field_method
+from batchpact.contracts.lint.names import elements, probe
 from batchpact.contracts.lint.scope import Scope
+from batchpact.contracts.lint.sequences import sequence_method
 from batchpact.contracts.lint.trace import Site
 from batchpact.contracts.lint.values import (
     UNKNOWN,
@@ -21,15 +24,15 @@ from batchpact.contracts.lint.values import (
     Element,
     Field,
     Function,
+    Holder,
     Instance,
     Items,
-    KeyOf,
     Keys,
     Live,
     Method,
     Store,
-    Text,
     Value,
+    is_complete,
     one,
     union,
 )
@@ -39,7 +42,7 @@ _DEPTH = 12
 """Helper functions are followed so deep."""
 
 
-class Calls(Functions):
+class Calls(Expressions):
     """Reads calls."""
 
     def call(self, node: ast.Call) -> Value:
@@ -54,11 +57,11 @@ class Calls(Functions):
             if not isinstance(argument, ast.Starred):
                 args.positional.append(Argument(value, site))
                 continue
-            for atom in value:
-                if isinstance(atom, Items) and atom.complete and len(value) == 1 and args.more is None:
-                    args.positional += [Argument(element.value, element.site or site) for element in atom.elements]
-                else:
-                    args.more = union([element.value for element in self.elements(one(atom))])
+            parts = elements(self.machine, value, site)
+            if is_complete(value) and args.more is None:
+                args.positional += [Argument(part.value, part.site or site) for part in parts]
+            else:
+                args.more = union([args.more or UNKNOWN, *(part.value for part in parts)])
         for keyword in node.keywords:
             value, site = self.value(keyword.value), self.site(keyword)
             if keyword.arg is not None:
@@ -74,11 +77,9 @@ class Calls(Functions):
             if isinstance(store, Store):
                 for key, entry in self.machine.held(store):
                     args.keywords[key] = Argument(entry.value, (*entry.sites, site)[0])
-                self.machine.use_all(store)
-                if store.given or store.open:
-                    args.more = UNKNOWN if args.more is None else args.more
-            else:
-                args.more = UNKNOWN if args.more is None else args.more
+                self.machine.use_all(store, site)
+            if not isinstance(store, Store) or store.given or store.open:
+                args.more = args.more or UNKNOWN
 
     def call_value(self, callee: Value, args: Arguments, name: str) -> Value:
         """What the call of a value gives."""
@@ -89,7 +90,7 @@ class Calls(Functions):
                 methods.setdefault(atom.name, []).append(atom.of)
             else:
                 found.append(self._call_atom(atom, args, name))
-        found += [self.method(holders, method, args) for method, holders in methods.items()]
+        found += [call_method(self.machine, holders, method, args) for method, holders in methods.items()]
         return union(found)
 
     def _call_atom(self, callee: Atom, args: Arguments, name: str) -> Value:
@@ -99,7 +100,7 @@ class Calls(Functions):
             return self._other_method(callee, args)
         if isinstance(callee, (Live, Absent)):
             known = self._map(callee, args) if isinstance(callee, Live) else None
-            known = self.known(callee, args) if known is None else known
+            known = call_known(self, callee, args) if known is None else known
             if known is not None:
                 return known
             contract = contract_of(callee.thing) if isinstance(callee, Live) else None
@@ -109,24 +110,30 @@ class Calls(Functions):
         return UNKNOWN
 
     def lend(self, args: Arguments, to: str) -> None:
-        """Arguments go to code that is not read; functions among them are called by it, with nobody knows what."""
+        """Arguments go to code that is not read. Functions among them are called there, with what stands after them."""
         for value in args.values():
             self.machine.lend(value, to, args.site)
-            for atom in value:
-                if isinstance(atom, Function):
-                    self.follow(atom, Arguments(args.site, more=UNKNOWN))
+        for at, argument in enumerate(args.positional):
+            self._call_back(argument.value, Arguments(args.site, args.positional[at + 1 :], args.keywords, UNKNOWN))
+        for argument in args.keywords.values():
+            self._call_back(argument.value, Arguments(args.site, more=UNKNOWN))
+
+    def _call_back(self, value: Value, args: Arguments) -> None:
+        for atom in value:
+            if isinstance(atom, Function):
+                self.follow(atom, args)
 
     def _other_method(self, callee: Method, args: Arguments) -> Value:
         of, name = callee.of, callee.name
         if isinstance(of, Items):
-            return self.sequence_method(of, name, args)
+            return sequence_method(self.machine, of, name, args)
         if isinstance(of, Field):
             self.lend(args, f"given to {name}, whose code is not read")
-            return self.field_method(of, name, args)
+            return field_method(of, name)
         if isinstance(of, Keys) and name == "isdisjoint":
             for argument in args.positional:
-                self.probe(one(of), argument.value, args.site)
-        return UNKNOWN if isinstance(of, (Text, Keys, KeyOf)) else self._unread(args)
+                probe(self.machine, one(of), argument.value, args.site)
+        return UNKNOWN
 
     def _map(self, callee: Live, args: Arguments) -> Value | None:
         """Python's functions that take a function."""
@@ -135,12 +142,16 @@ class Calls(Functions):
             parts = [atom for atom in args.positional[0].value if isinstance(atom, Function)]
             made = [Function(f.node, f.scope, f.source, (*f.bound, *bound)) for f in parts]
             return frozenset(made) if made else None
-        if callee.thing in (map, filter) and args.positional:
+        if callee.thing in (map, filter) and len(args.positional) > 1:
             function, *sequences = args.positional
-            elements = [Argument(union(e.value for e in self.elements(s.value)), s.site) for s in sequences]
-            given = self.call_value(function.value, Arguments(args.site, elements), "a function")
-            return one(Items([Element(given if callee.thing is map else elements[0].value)], complete=False))
+            sides = [Argument(self._any(argument), argument.site) for argument in sequences]
+            given = self.call_value(function.value, Arguments(args.site, sides), "a function")
+            return one(Items([Element(given if callee.thing is map else sides[0].value)], complete=False))
         return None
+
+    def _any(self, argument: Argument) -> Value:
+        """What an element of a sequence may be."""
+        return union(part.value for part in elements(self.machine, argument.value, argument.site))
 
     # --- stages that call stages ---------------------------------------------------------------------------------
 
@@ -149,11 +160,11 @@ class Calls(Functions):
         holders: Sequence[Holder] = [
             atom for value in args.values() for atom in value if isinstance(atom, (Store, Batch))
         ]
-        made = self.machine.batch(given=False)
-        for field in spec.reads.fields:
-            if field.place("arg") is None and field.required and field.when is None:
+        made = self.machine.batch()
+        for field in (field for field in spec.reads.fields if field.place("arg") is None):
+            if field.required and field.when is None:
                 self.machine.look(holders, field.key, f"read by the stage '{spec.name}'", args.site)
-            elif field.place("arg") is None:
+            else:
                 self.machine.use(holders, field.key, args.site)
         for holder in holders:
             for store in holder.stores if isinstance(holder, Batch) else (holder,):
@@ -169,28 +180,21 @@ class Calls(Functions):
     def follow(self, function: Function, args: Arguments) -> Value:
         """Read the code of a function, as it is called here."""
         machine, node = self.machine, function.node
-        machine.read.add(node)
-        if node in machine.stack:
-            return UNKNOWN
-        if len(machine.stack) > _DEPTH or machine.tired:
+        if machine.depth > _DEPTH or machine.tired:
+            machine.skip(function)
             self.lend(args, "given to a function that is called too deep to be read")
             return UNKNOWN
-        given = args.after(function.bound)
-        bound = self.bound(function, given)
-        key = (node, tuple(sorted(bound.items(), key=lambda item: item[0]))) if function.scope.parent is None else None
-        if key is not None and key in machine.known_results:
-            return machine.known_results[key]
-        machine.stack.append(node)
-        machine.trace.spans.add(function.source.span(node))
-        reader = self.reader(function, Scope(bound, function.scope))
-        result = reader.run_function(node)
-        machine.stack.pop()
-        if key is not None and not any(isinstance(atom, (Store, Batch, Items)) for atom in result):
-            machine.known_results[key] = result
+        bound = self.bound(function, args.after(function.bound))
+        known = machine.begin(function, bound)
+        if known is not None:
+            return known
+        result = self.reader(function.source, Scope(bound, function.scope)).run_function(node)
+        machine.end(result)
         return result
 
     def bound(self, function: Function, given: Arguments) -> dict[str, Value]:
-        around, node = self.reader(function, function.scope), function.node
+        """What the parameters of a function are in a call."""
+        around, node = self.reader(function.source, function.scope), function.node
         by_position = [*node.args.posonlyargs, *node.args.args]
         defaults = dict(zip([p.arg for p in by_position][::-1], node.args.defaults[::-1], strict=False))
         for parameter, default in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True):
@@ -199,60 +203,14 @@ class Calls(Functions):
         bound = given.bind(node, {name: around.value(default) for name, default in defaults.items()})
         if node.args.kwarg is not None:
             rest = Store(open=given.more is not None)
-            for name, argument in given.rest(node).items():
+            for name, argument in given.others(node).items():
                 self.machine.put(rest, name, argument.value, argument.site)
             bound[node.args.kwarg.arg] = one(rest)
         return bound
 
-    @abstractmethod
-    def reader(self, function: Function, scope: Scope) -> Calls:
-        """What reads the code of another function."""
-
-    @abstractmethod
-    def run_function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda) -> Value:
-        """Read the whole function; returns what it returns."""
-
-    # --- self ----------------------------------------------------------------------------------------------------
-
     def member(self, of: Instance, name: str) -> Value:
-        """A method of the same class, or a constant of it that nobody assigns."""
-        if of.kind is not None:
-            for base in of.kind.__mro__[of.above :]:
-                if name in vars(base):
-                    return self._bound_member(of, base, name)
-        if of.node is not None and not of.above:
-            for node in of.node.body:
-                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
-                    return self._method(of, Function(node, of.scope, of.source))
-                if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
-                    assigned = name in of.source.assigned_attributes
-                    return (
-                        UNKNOWN
-                        if assigned
-                        else self.reader(Function(_NOTHING, of.scope, of.source), of.scope).value(node.value)
-                    )
-        return UNKNOWN
-
-    def _bound_member(self, of: Instance, base: type, name: str) -> Value:
-        raw = vars(base)[name]
-        value = self.machine.attribute(base, name)
-        if isinstance(raw, staticmethod) or isinstance(raw, type):
-            return value
-        if name in of.source.assigned_attributes and not callable(raw):
-            return UNKNOWN
-        return union(self._method(of, atom) if isinstance(atom, Function) else one(atom) for atom in value)
-
-    @staticmethod
-    def _method(of: Instance, function: Function) -> Value:
-        node = function.node
-        decorators = [] if isinstance(node, ast.Lambda) else [ast.unparse(d) for d in node.decorator_list]
-        if any(decorator.endswith(("property", "setter")) for decorator in decorators):
-            return UNKNOWN
-        bound: tuple[Value, ...] = () if "staticmethod" in decorators else (one(of),)
-        return one(Function(node, function.scope, function.source, bound))
-
-
-_NOTHING = ast.Lambda(ast.arguments([], [], None, [], [], None, []), ast.Constant(None))
+        """A method of the same class, or a constant of it."""
+        return find_member(self, of, name)
 
 
 def _called(node: ast.expr) -> str:

@@ -1,4 +1,4 @@
-"""Comments that silence findings: `# batchpact: ignore[BP071]` on the line of the finding, or without a code for all."""
+"""Comments that silence findings on their line: `# batchpact: ignore[BP071]`, or without a code for all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Comment:
         return not self.codes or code in self.codes
 
     def idle(self, codes: Iterable[str]) -> list[str]:
-        """What it says in vain, where these codes were found on its line: an empty text stands for the whole comment."""
+        """What it says in vain, where these codes were found on its line; an empty text is the whole comment."""
         found = set(codes)
         if not self.codes:
             return [] if found else [""]

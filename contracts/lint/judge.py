@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from batchpact.contracts.boundary import Boundary
-from batchpact.contracts.lint.trace import Access, Site, Trace
+from batchpact.contracts.lint.trace import Access, Site, Trace, Whole
 from batchpact.contracts.lint.values import Entry, Field
 from batchpact.contracts.signature import keyword_parameters
 from batchpact.schemas.definitions import without_locals
@@ -42,10 +42,16 @@ class Judge:
         if self._trace.stub:
             return
         for access in self._trace.accesses:
-            yield from self._read(access)
+            if not (access.own or self._asked_elsewhere(access)):
+                yield from self._read(access)
+        for whole in self._trace.whole:
+            yield from self._gone_through(whole)
         yield from self._unused()
-        for (key, placement), entry in self._results():
-            yield from self._written(key, placement, entry)
+        for result in self._trace.results:
+            for (key, placement), entry in result.entries.items():
+                yield from self._written(
+                    key, placement, entry, [place for name, place in result.entries if name == key]
+                )
         yield from self._unset()
         for opaque in self._trace.opaque:
             name = "batch" if opaque.placement is None else STORE_NAMES[opaque.placement]
@@ -53,9 +59,16 @@ class Judge:
 
     # --- reads ---------------------------------------------------------------------------------------------------
 
+    def _asked_elsewhere(self, access: Access) -> bool:
+        """Whether code that does not know where a field stands asks several stores, the right one among them."""
+        field = self._spec.reads.field(access.key)
+        if field is None or self._stands_in(field, access.placement):
+            return False
+        others = [other for other in self._trace.accesses if other.key == access.key]
+        found = any(self._stands_in(field, other.placement) for other in others)
+        return found and any(other.how == "looked for" for other in others)
+
     def _read(self, access: Access) -> Iterator[Violation]:
-        if access.own:
-            return
         field = self._spec.reads.field(access.key)
         actual = access.how
         if access.placement is not None:
@@ -77,6 +90,15 @@ class Judge:
             elif match is not None:
                 hint = f"closest name: '{match}'"
             yield self._found("BP071", access.key, access.site, actual, expected, hint, placement=access.placement)
+
+    def _gone_through(self, whole: Whole) -> Iterator[Violation]:
+        """A loop over a store of which the stage is handed nothing: its body never runs."""
+        stores = {store for field in self._spec.reads.fields for store in _stores_of(field)}
+        if whole.own or whole.placement is None or whole.placement in stores or self._spec.reads.extra == "allow":
+            return
+        name, expected = STORE_NAMES[whole.placement], f"{self._reads} declares nothing in it"
+        hint = "declare what the code needs of it"
+        yield self._found("BP071", name, whole.site, "gone through", expected, hint, "warning", whole.placement)
 
     def _unused(self) -> Iterator[Violation]:
         used = {access.key for access in self._trace.accesses}
@@ -105,14 +127,14 @@ class Judge:
 
     # --- writes --------------------------------------------------------------------------------------------------
 
-    def _results(self) -> list[tuple[tuple[str, PlacementName | None], Entry]]:
-        return [item for result in self._trace.results for item in result.entries.items()]
-
-    def _written(self, key: str, placement: PlacementName | None, entry: Entry) -> Iterator[Violation]:
+    def _written(
+        self, key: str, placement: PlacementName | None, entry: Entry, places: Sequence[PlacementName | None]
+    ) -> Iterator[Violation]:
+        """A name in a result; `places` are all of its placements there, where code sorts values by their kind."""
         field, read = self._spec.writes.field(key), self._spec.reads.field(key)
         where = "the result" if placement is None else STORE_NAMES[placement]
         if field is not None:
-            if not self._stands_in(field, placement):
+            if not any(self._stands_in(field, place) for place in places):
                 hint = f"set it there, or declare it {_in_store(placement)}"
                 expected = f"{self._writes} declares it {self._places(field)}"
                 for site in entry.sites:
@@ -136,7 +158,7 @@ class Judge:
         results = self._trace.results
         if not results or any(result.open for result in results):
             return
-        names = {key for (key, _), _ in self._results()}
+        names = {key for result in results for key, _ in result.entries}
         changed_in_place = {access.key for access in self._trace.accesses} if any(r.given for r in results) else set()
         for field in self._spec.writes.fields:
             rewritten = field.key in changed_in_place and self._spec.reads.field(field.key) is not None

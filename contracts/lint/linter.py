@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from batchpact.contracts.boundary import Boundary
@@ -13,6 +12,7 @@ from batchpact.contracts.lint.judge import Judge
 from batchpact.contracts.lint.sources import Sources
 from batchpact.contracts.lint.stage_code import read_stage
 from batchpact.contracts.lint.trace import Site, Span
+from batchpact.contracts.placing import from_here
 from batchpact.contracts.report import Report
 from batchpact.schemas.text import count, quoted
 from batchpact.schemas.violations import Violation, Where
@@ -128,18 +128,4 @@ def _order(finding: Violation) -> tuple[str, int, int, str]:
 
 def _shown(finding: Violation) -> Violation:
     """The finding with its file as seen from the working directory."""
-    return finding.model_copy(
-        update={"where": finding.where.model_copy(update={"file": _from_here(finding.where.file)})}
-    )
-
-
-def _from_here(file: str | None) -> str | None:
-    here = os.getcwd() + os.sep
-    return file.removeprefix(here) if file is not None else None
-
-
-def lines(findings: Iterable[Violation]) -> Iterator[str]:
-    """Each finding in one line, as editors and terminals link it: `file:line:column`."""
-    for finding in findings:
-        where = finding.where
-        yield f"{where.file}:{where.line}:{where.column}"
+    return finding.at(Where(file=from_here(finding.where.file or "")))

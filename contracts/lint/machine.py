@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import enum
-import inspect
-from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType, MappingProxyType, MethodType
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from types import FunctionType
 
-from batchpact.contracts.lint.scope import Scope
+from batchpact.contracts.lint.program import Program, folder_of
 from batchpact.contracts.lint.sources import Sources
-from batchpact.contracts.lint.trace import Access, Opaque, Site, Trace
+from batchpact.contracts.lint.trace import Access, Opaque, Site, Trace, Whole
 from batchpact.contracts.lint.values import (
     SLOTS,
     UNKNOWN,
     Atom,
     Batch,
-    Element,
     Entry,
     Field,
     Function,
@@ -24,26 +21,25 @@ from batchpact.contracts.lint.values import (
     Items,
     KeyOf,
     Keys,
-    Live,
     Method,
+    Slots,
     Store,
-    Text,
     Value,
     one,
     stored,
     union,
 )
 from batchpact.schemas.batch import BatchSchema
-from batchpact.schemas.describe import STORE_NAMES
+from batchpact.schemas.markers import PlacementName
 
-_LARGE = 200
-"""A constant with more elements is not looked into."""
-_STEPS = 20_000
+_STEPS = 10_000
 """So many statements are read for one stage; then loops are no longer unrolled and functions no longer followed."""
 
-COMPUTED = "read by a key that is computed"
+_RECURSION = 2
+"""A function that calls itself is read once more, and again."""
 
 Name = tuple[Store, str]
+Call = tuple[FunctionNode, frozenset[tuple[str, Value]]]
 
 
 class Machine:
@@ -52,24 +48,28 @@ class Machine:
     Args:
         trace: what was seen; it is added to.
         sources: the source files.
-        root: the package of the stage, whose functions are followed.
-        folder: its folder, whose functions are followed, too.
+        function: the function of the stage.
+
+    Attributes:
+        program: what the stage sees of the imported program.
+        visible: the names that are set at the place where the code is read, on one way to it or another.
+        trying: how many `try` with a handler are around the place where the code is read.
+        is_data_proto: whether the stage's batch is used as a DataProto.
     """
 
-    def __init__(self, trace: Trace, sources: Sources, root: str, folder: str) -> None:
+    def __init__(self, trace: Trace, sources: Sources, function: FunctionType) -> None:
+        root = function.__module__.partition(".")[0]
         self.trace = trace
-        self.sources = sources
+        self.program = Program(sources, root, folder_of(function), self.put)
         self.visible: set[Name] = set()
-        self.nested: dict[FunctionNode, Function] = {}
-        self.read: set[FunctionNode] = set()
-        self.stack: list[FunctionNode] = []
-        self.known_results: dict[object, Value] = {}
-        self.maybe_keys: list[Opaque] = []
+        self.trying = 0
         self.is_data_proto = False
-        self._root = root
-        self._folder = folder
+        self._nested: dict[FunctionNode, Function] = {}
+        self._read: set[FunctionNode] = set()
+        self._stack: list[Call] = []
+        self._results: dict[Call, Value] = {}
+        self._unclear: dict[Opaque, None] = {}
         self._steps = 0
-        self._functions: dict[int, tuple[object, Function | None]] = {}
 
     def step(self) -> None:
         """Count a statement."""
@@ -97,14 +97,14 @@ class Machine:
 
     def held(self, store: Store) -> Iterator[tuple[str, Entry]]:
         """The names that the code may have set."""
-        return ((key, entry) for key, entry in store.entries.items() if (store, key) in self.visible)
+        return iter([(key, entry) for key, entry in store.entries.items() if (store, key) in self.visible])
 
     def look(self, of: Iterable[Atom], key: str, how: str, site: Site) -> Value:
         """The code looks for a name in what may be one of several batches and stores."""
-        asked = [*stored(of)]
-        stores = {store: None for atom in of for store in (atom.stores if isinstance(atom, Batch) else stored((atom,)))}
+        atoms = list(of)
+        placements: set[PlacementName | None] = {store.placement for store in stored(atoms) if store.given}
+        stores = {store: None for atom in atoms for store in _all_stores(atom)}
         found = [store.entries[key].value for store in stores if (store, key) in self.visible]
-        placements = {store.placement for store in asked if store.given}
         if placements:
             own = bool(found) or any(store.open for store in stores)
             placement = placements.pop() if len(placements) == 1 else None
@@ -120,13 +120,13 @@ class Machine:
 
     def copy(self, store: Store, keep: Callable[[str], bool] = lambda key: True) -> Store:
         """A store with the same names, or some of them, which are set on their own from now on."""
-        made = Store(store.placement, store.given, store.open, store.lent)
+        made = Store(store.placement, store.rows, store.given, store.open, store.lent)
         self.add(made, ((key, entry) for key, entry in self.held(store) if keep(key)))
         return made
 
     def add(self, store: Store, entries: Iterable[tuple[str, Entry]]) -> None:
         """The code sets names as they are set elsewhere."""
-        for key, entry in list(entries):
+        for key, entry in entries:
             self.put(store, key, entry.value, *entry.sites)
 
     def join(self, store: Store, other: Store) -> None:
@@ -140,15 +140,15 @@ class Machine:
 
     # --- batches -------------------------------------------------------------------------------------------------
 
-    def batch(self, given: bool = False, schema: type[BatchSchema] | None = None) -> Batch:
+    def batch(self, *, given: bool = False, schema: type[BatchSchema] | None = None) -> Batch:
         """A batch in which nothing is set."""
-        slots = {placement: [Store(placement, given)] for placement in SLOTS.values()}
-        return Batch(Store(None, given), slots, schema)
+        slots: Slots = {name: [Store(name, rows=name == "tensor", given=given)] for name in SLOTS.values()}
+        return Batch(Store(rows=True, given=given), slots, schema)
 
-    def derive(self, batch: Batch) -> Batch:
-        """Another batch with the same names: other rows, another device, a copy."""
-        slots = {placement: [self.copy(store) for store in stores] for placement, stores in batch.slots.items()}
-        return Batch(self.copy(batch.flat), slots, batch.schema)
+    def derive(self, batch: Batch, keep: Callable[[str], bool] = lambda key: True) -> Batch:
+        """Another batch with the same names, or some of them: other rows, another device, a copy."""
+        slots: Slots = {name: [self.copy(store, keep) for store in stores] for name, stores in batch.slots.items()}
+        return Batch(self.copy(batch.flat, keep), slots, batch.schema)
 
     def merge(self, batch: Batch, other: Batch) -> None:
         """The code sets every name of one batch in another."""
@@ -157,122 +157,107 @@ class Machine:
             for store in stores:
                 self.join(batch.slots[placement][0], store)
 
-    def derived(self, value: Value) -> Value:
-        """What comes of a batch or a store in which names stay what they are."""
+    def derived(self, value: Iterable[Atom], keep: Callable[[str], bool] = lambda key: True) -> Value:
+        """What comes of batches and stores in which names stay what they are."""
         atoms = (
-            self.derive(atom) if isinstance(atom, Batch) else self.copy(atom) if isinstance(atom, Store) else atom
+            self.derive(atom, keep)
+            if isinstance(atom, Batch)
+            else self.copy(atom, keep)
+            if isinstance(atom, Store)
+            else atom
             for atom in value
         )
         return frozenset(atoms)
 
     # --- what cannot be told -------------------------------------------------------------------------------------
 
-    def use_all(self, store: Store) -> None:
+    def use_all(self, store: Store, site: Site, *, own: bool = False) -> None:
         """The code goes through all names of a store."""
         if store.given:
-            self.trace.whole.add(store.placement)
+            own = own or store.open or any(self.held(store))
+            self.trace.whole[Whole(store.placement, site, own)] = None
 
-    def unclear(self, batch: Batch, site: Site) -> None:
-        """The code takes an element of its batch: rows of a DataProto, a field or rows of a TensorDict."""
-        if batch.given:
-            self.maybe_keys.append(Opaque(COMPUTED, None, site))
-
-    def hide(self, store: Store, what: str, site: Site) -> None:
-        """The code does something with a store that cannot be told."""
+    def hide(self, holder: Store | Batch, what: str, site: Site) -> None:
+        """The code does something with a batch or a store that cannot be told."""
+        store = holder.flat if isinstance(holder, Batch) else holder
         if store.given:
             self.trace.opaque[Opaque(what, store.placement, site)] = None
 
+    def unclear(self, batch: Batch, what: str, site: Site) -> None:
+        """The code takes an element of its batch: rows of a DataProto, a field or rows of a TensorDict."""
+        if batch.given:
+            self._unclear[Opaque(what, None, site)] = None
+
     def lend(self, value: Value, to: str, site: Site) -> None:
         """A value goes to code that is not read."""
-        seen: set[object] = set()
+        seen: set[Atom] = set()
         waiting = list(value)
         while waiting:
             atom = waiting.pop()
             if atom in seen:
                 continue
             seen.add(atom)
-            if isinstance(atom, Batch):
-                self.hide(atom.flat, to, site)
-                for store in atom.stores:
-                    store.lent = True
-            elif isinstance(atom, Store):
+            if isinstance(atom, (Batch, Store)):
                 self.hide(atom, to, site)
-                atom.lent = True
-                waiting += [inner for _, entry in self.held(atom) for inner in entry.value]
+                for store in _all_stores(atom):
+                    store.lent = True
+                    waiting += [inner for _, entry in self.held(store) for inner in entry.value]
             elif isinstance(atom, Items):
                 waiting += [inner for element in atom.elements for inner in element.value]
             elif isinstance(atom, (Keys, KeyOf)):
-                self.use_all(atom.store)
+                self.use_all(atom.store, site, own=True)
             elif isinstance(atom, Method):
                 waiting.append(atom.of)
             elif isinstance(atom, Function):
                 waiting += [inner for bound in atom.bound for inner in bound if not isinstance(inner, Instance)]
 
-    # --- objects of the program ----------------------------------------------------------------------------------
+    def finish(self) -> None:
+        """Everything was read: what an unclear element is, is known now, or never."""
+        if not self.is_data_proto:
+            self.trace.opaque.update(self._unclear)
 
-    def seen(self, thing: object) -> Value:
-        """An object of the imported program as a value; strings and what holds them are looked into."""
-        if isinstance(thing, str):
-            return one(Text(thing.value if isinstance(thing, enum.Enum) else str(thing)))
-        if isinstance(thing, (list, tuple, set, frozenset)) and len(thing) <= _LARGE:
-            return one(Items([Element(self.seen(element)) for element in thing]))
-        if isinstance(thing, (dict, MappingProxyType)) and len(thing) <= _LARGE and all(map(_is_text, thing)):
-            store = Store()
-            self.add(store, ((key, Entry(self.seen(value), ())) for key, value in thing.items()))
-            return one(store)
-        if isinstance(thing, enum.EnumMeta):
-            return one(Live(thing))
-        if id(thing) not in self._functions:
-            self._functions[id(thing)] = (thing, self._followed(thing))  # the object is kept, and with it its id
-        function = self._functions[id(thing)][1]
-        return one(Live(thing) if function is None else function)
+    # --- functions -----------------------------------------------------------------------------------------------
 
-    def attribute(self, thing: object, name: str) -> Value:
-        """An attribute of an object of the program, where no code has to run to get it."""
-        if isinstance(thing, enum.Enum) and name in ("value", "name"):
-            return self.seen(thing.value if name == "value" else thing.name)
-        if isinstance(thing, enum.EnumMeta) and name in thing.__members__:
-            return self.seen(thing.__members__[name])
-        found = inspect.getattr_static(thing, name, UNKNOWN)
-        if found is UNKNOWN or isinstance(found, property):
+    def define(self, function: Function) -> Function:
+        """A function that is defined inside another; the same one each time that its definition is read."""
+        return self._nested.setdefault(function.node, function)
+
+    def uncalled(self) -> list[Function]:
+        """The functions that were defined and that nothing has called so far."""
+        return [function for node, function in self._nested.items() if node not in self._read]
+
+    def begin(self, function: Function, bound: Mapping[str, Value]) -> Value | None:
+        """The code of a function is read from here, with these arguments.
+
+        Returns:
+            What it gives, where that is known already: it need not be read again then.
+        """
+        self._read.add(function.node)
+        call = (function.node, frozenset(bound.items()))
+        if call in self._results:
+            return self._results[call]
+        if call in self._stack or [node for node, _ in self._stack].count(function.node) > _RECURSION:
             return UNKNOWN
-        return self.seen(found.__func__ if isinstance(found, (staticmethod, classmethod)) else found)
+        self._stack.append(call)
+        self.trace.spans.add(function.source.span(function.node))
+        return None
 
-    def _followed(self, thing: object) -> Function | None:
-        """A function of the same package or folder, whose code is read where it is called."""
-        if isinstance(thing, MethodType):
-            inner = self._followed(thing.__func__)
-            return None if inner is None else Function(inner.node, inner.scope, inner.source, (UNKNOWN,))
-        if not isinstance(thing, FunctionType) or hasattr(thing, "contract"):
-            return None
-        function = inspect.unwrap(thing)
-        return self.function(function) if isinstance(function, FunctionType) and self._is_near(function) else None
+    def end(self, result: Value) -> None:
+        """The code of the function was read; it returns this."""
+        call = self._stack.pop()
+        atoms = [*result, *(atom for _, value in call[1] for atom in value)]
+        if not any(isinstance(atom, (Store, Batch, Items, Function, Method, Keys, KeyOf)) for atom in atoms):
+            self._results[call] = result
 
-    def function(self, function: FunctionType) -> Function | None:
-        """A function with its code; None where there is none to be read."""
-        source = self.sources.file(function.__code__.co_filename)
-        node = None if source is None else source.function(function.__code__)
-        return None if source is None or node is None else Function(node, Scope.around(function), source)
+    @property
+    def depth(self) -> int:
+        """How many functions are being read, each called by the one before."""
+        return len(self._stack)
 
-    def _is_near(self, function: FunctionType) -> bool:
-        module = function.__module__ or ""
-        if is_known(module):
-            return False
-        return module.partition(".")[0] == self._root or function.__code__.co_filename.rpartition("/")[0] == self._folder
+    def skip(self, function: Function) -> None:
+        """The code of a function is called, and not read."""
+        self._read.add(function.node)
 
 
-def is_known(module: str) -> bool:
-    """Whether the functions of a module are known by name, and not followed."""
-    return module.partition(".")[0] in ("batchpact", "tensordict") or module in (
-        "verl.protocol",
-        "verl.utils.tensordict_utils",
-    )
-
-
-def _is_text(key: object) -> bool:
-    return isinstance(key, str)
-
-
-def store_name(store: Store) -> str:
-    """How users know a store."""
-    return "the batch" if store.placement is None else STORE_NAMES[store.placement]
+def _all_stores(atom: Atom) -> Iterable[Store]:
+    return atom.stores if isinstance(atom, Batch) else stored((atom,))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import inspect
 import sys
 from collections.abc import Iterator
@@ -11,17 +10,16 @@ from types import FunctionType
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.lint.arguments import Argument, Arguments
 from batchpact.contracts.lint.machine import Machine
+from batchpact.contracts.lint.parameters import batch_parameter, is_stub, mentions, own_instance, used_parameters
 from batchpact.contracts.lint.scope import Scope
-from batchpact.contracts.lint.sources import SourceFile, Sources
+from batchpact.contracts.lint.sources import Sources
 from batchpact.contracts.lint.statements import Statements
 from batchpact.contracts.lint.trace import Opaque, Result, Trace
 from batchpact.contracts.lint.values import (
-    SLOTS,
     UNKNOWN,
     Batch,
     Entry,
     Function,
-    FunctionNode,
     Instance,
     Items,
     Live,
@@ -30,10 +28,7 @@ from batchpact.contracts.lint.values import (
     one,
     union,
 )
-from batchpact.schemas.definitions import without_locals
 from batchpact.schemas.markers import PlacementName
-
-_CARRIERS = ("DataProto", "TensorDict", "TensorDictBase", "DataProtoItem")
 
 
 def read_stage(boundary: Boundary, sources: Sources) -> Trace | None:
@@ -43,157 +38,107 @@ def read_stage(boundary: Boundary, sources: Sources) -> Trace | None:
         return None
     source = sources.file(function.__code__.co_filename)
     node = None if source is None else source.function(function.__code__)
-    if source is None or node is None or isinstance(node, ast.Lambda):
+    if source is None or node is None:
         return None
-    trace = Trace(source.definition(node), _used_parameters(node), spans={source.span(node)})
-    trace.stub = _is_stub(node)
-    root = function.__module__.partition(".")[0]
-    machine = Machine(trace, sources, root, function.__code__.co_filename.rpartition("/")[0])
-    _read(boundary, machine, function, source, node)
+    code = Function(node, Scope.around(function), source)
+    trace = Trace(source.definition(node), used_parameters(node), stub=is_stub(node))
+    machine = Machine(trace, sources, function)
+    _StageReader(machine, boundary, function, code).read()
     return trace
 
 
-def _read(
-    boundary: Boundary,
-    machine: Machine,
-    function: FunctionType,
-    source: SourceFile,
-    node: ast.FunctionDef | ast.AsyncFunctionDef,
-) -> None:
-    trace, around = machine.trace, Scope.around(function)
-    batch = one(machine.batch(given=True, schema=boundary.reads if boundary.typed else None))
-    parameter = _batch_parameter(boundary, node)
-    reader = Statements(machine, source, around)
-    given = Arguments(trace.site, more=UNKNOWN)
-    given.keywords = {parameter.arg: Argument(batch, trace.site)} if parameter is not None else {}
-    first = [*node.args.posonlyargs, *node.args.args][:1]
-    if first and first[0].arg in ("self", "cls") and first[0] is not parameter:
-        owner = Instance(_class_of(function), source.class_of(node), around, source)
-        given.keywords[first[0].arg] = Argument(one(owner), trace.site)
-    bound = reader.bound(Function(node, around, source), given)
-    if parameter is None:
-        trace.opaque[Opaque("taken by a parameter without a name", None, trace.site)] = None
-    carried = _text(parameter.annotation) if parameter is not None else ""
-    machine.is_data_proto = "DataProto" in carried
-    machine.stack.append(node)
-    try:
-        reader = Statements(machine, source, Scope(bound, around), lambda value: _return(machine, value))
-        goes_on = reader.run(node.body)
-        if goes_on:
-            trace.results.append(Result())
-        _read_what_nobody_called(machine, reader)
-    except RecursionError:
-        trace.opaque[Opaque("nested too deep to be read", None, trace.site)] = None
-        trace.results.append(Result(open=True))
-    if not machine.is_data_proto:
-        trace.opaque.update(dict.fromkeys(machine.maybe_keys))
+class _StageReader:
+    """Reads one stage.
 
+    Args:
+        machine: its state.
+        boundary: its contract.
+        function: its function.
+        code: the code of the function.
+    """
 
-def _read_what_nobody_called(machine: Machine, reader: Statements) -> None:
-    """Functions that are defined inside and called by others, if at all."""
-    while True:
-        waiting = [function for node, function in machine.nested.items() if node not in machine.read]
-        if not waiting:
-            return
-        for function in waiting:
-            reader.follow(function, Arguments(machine.trace.site, more=UNKNOWN))
+    def __init__(self, machine: Machine, boundary: Boundary, function: FunctionType, code: Function) -> None:
+        self._machine = machine
+        self._boundary = boundary
+        self._function = function
+        self._code = code
+        self._trace = machine.trace
 
+    def read(self) -> None:
+        """Read the function, and afterwards the functions inside it that nothing has called."""
+        machine, code, site = self._machine, self._code, self._trace.site
+        try:
+            around = Statements(machine, code.source, code.scope)
+            bound = around.bound(code, self._given())
+            machine.begin(code, bound)
+            reader = Statements(machine, code.source, Scope(bound, code.scope), self._returned)
+            machine.end(reader.run_function(code.node))
+            while waiting := machine.uncalled():
+                for function in waiting:
+                    around.follow(function, Arguments(site, more=UNKNOWN))
+        except RecursionError:
+            self._trace.opaque[Opaque("nested too deep to be read", None, site)] = None
+            self._trace.results.append(Result(open=True))
+        machine.finish()
 
-def _return(machine: Machine, value: Value) -> None:
-    """The stage returns a value: a batch, None, or a tuple that starts with one of these."""
-    for atom in value:
-        if isinstance(atom, Items) and atom.complete and atom.elements:
-            _return(machine, atom.elements[0].value)
-        elif isinstance(atom, (Batch, Store)):
-            machine.trace.results.append(_result(machine, atom))
-        elif isinstance(atom, Live) and atom.thing is None:
-            machine.trace.results.append(Result())
+    def _given(self) -> Arguments:
+        """What the function is called with: its batch, `self`, and other arguments of which nothing is known."""
+        boundary, node, site = self._boundary, self._code.node, self._trace.site
+        given = Arguments(site, more=UNKNOWN)
+        batch = self._machine.batch(given=True, schema=boundary.reads if boundary.typed else None)
+        parameter = batch_parameter(node, boundary.reads if boundary.typed else None)
+        if parameter is None:
+            self._trace.opaque[Opaque("taken by a parameter without a name", None, site)] = None
         else:
-            machine.trace.results.append(Result(open=True))
+            given.keywords[parameter.arg] = Argument(one(batch), site)
+            self._machine.is_data_proto = mentions(parameter.annotation, "DataProto")
+        itself = own_instance(node)
+        if itself is not None and itself is not parameter:
+            owner = Instance(
+                _class_of(self._function), self._code.source.class_of(node), self._code.scope, self._code.source
+            )
+            given.keywords[itself.arg] = Argument(one(owner), site)
+        return given
+
+    # --- results -------------------------------------------------------------------------------------------------
+
+    def _returned(self, value: Value) -> None:
+        """The stage returns a value: a batch, None, or a tuple that starts with one of these."""
+        for atom in value:
+            if isinstance(atom, Items) and atom.complete and atom.elements:
+                self._returned(atom.elements[0].value)
+            elif isinstance(atom, Batch) or (isinstance(atom, Store) and atom.rows):
+                self._trace.results.append(self._result(atom))
+            else:
+                nothing = isinstance(atom, Live) and atom.thing is None
+                self._trace.results.append(Result(open=not nothing))
+
+    def _result(self, atom: Batch | Store) -> Result:
+        result = Result(given=atom.given)
+        for placement, store in _placed(atom):
+            result.open |= store.open or store.lent
+            for key, entry in self._machine.held(store):
+                before = result.entries.get((key, placement), Entry(frozenset(), ()))
+                sites = dict.fromkeys((*before.sites, *entry.sites))
+                value = union((before.value, entry.value))
+                result.entries[key, placement] = Entry(value, tuple(sites) or (self._trace.site,))
+        return result
 
 
-def _result(machine: Machine, atom: Batch | Store) -> Result:
-    result = Result(given=atom.given)
-    stores = _with_placements(atom) if isinstance(atom, Batch) else ((atom.placement, atom),)
-    for placement, store in stores:
-        result.open |= store.open or store.lent
-        for key, entry in machine.held(store):
-            before = result.entries.get((key, placement), Entry(frozenset(), ()))
-            value, sites = union((before.value, entry.value)), dict.fromkeys((*before.sites, *entry.sites))
-            result.entries[key, placement] = Entry(value, tuple(sites) or (machine.trace.site,))
-    return result
-
-
-def _with_placements(batch: Batch) -> Iterator[tuple[PlacementName | None, Store]]:
-    yield None, batch.flat
-    for placement, stores in batch.slots.items():
+def _placed(atom: Batch | Store) -> Iterator[tuple[PlacementName | None, Store]]:
+    """The stores of a result, each with the placement of its names."""
+    if isinstance(atom, Store):
+        yield atom.placement, atom
+        return
+    yield None, atom.flat
+    for placement, stores in atom.slots.items():
         for store in stores:
             yield placement, store
-
-
-# --- parameters -------------------------------------------------------------------------------------------------------
-
-
-def _batch_parameter(boundary: Boundary, node: FunctionNode) -> ast.arg | None:
-    """The parameter that is the batch: the one that is annotated as one, looks like one, or stands first."""
-    parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    own = [parameter for parameter in parameters if parameter.arg not in ("self", "cls")]
-    if boundary.typed:
-        qualname = f".{without_locals(boundary.reads.__qualname__)}"
-        typed = [parameter for parameter in own if _names(parameter.annotation, qualname)]
-        return (typed or own or [None])[0]
-    carriers = [parameter for parameter in own if any(name in _text(parameter.annotation) for name in _CARRIERS)]
-    used = _like_batches(node)
-    alike = [parameter for parameter in own if parameter.annotation is None and parameter.arg in used]
-    return (carriers or alike or own or [None])[0]
-
-
-def _names(annotation: ast.expr | None, qualname: str) -> bool:
-    """Whether an annotation is a schema by its name, or by the end of it: `KlInReward.Reads`, `rl.KlInReward.Reads`."""
-    text = f".{_text(annotation)}"
-    return bool(annotation) and (qualname.endswith(text) or text.endswith(qualname))
-
-
-def _text(annotation: ast.expr | None) -> str:
-    if annotation is None:
-        return ""
-    return (
-        annotation.value
-        if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str)
-        else ast.unparse(annotation)
-    )
-
-
-def _like_batches(node: FunctionNode) -> set[str]:
-    """Names of which the code takes a store, or an element by a string."""
-    found = set()
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute) and part.attr in SLOTS and isinstance(part.value, ast.Name):
-            found.add(part.value.id)
-        elif isinstance(part, ast.Subscript) and isinstance(part.value, ast.Name):
-            key = part.slice
-            if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                found.add(part.value.id)
-    return found
-
-
-def _used_parameters(node: FunctionNode) -> frozenset[str]:
-    parameters = {parameter.arg for parameter in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
-    loaded = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
-    return frozenset(parameters & loaded)
-
-
-def _is_stub(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function has no code yet: a docstring, `pass`, `...` or an exception."""
-    return all(
-        isinstance(part, (ast.Pass, ast.Raise)) or (isinstance(part, ast.Expr) and isinstance(part.value, ast.Constant))
-        for part in node.body
-    )
 
 
 def _class_of(function: FunctionType) -> type | None:
     """The class that a function was defined in, where the module still has it under its name."""
     found: object = sys.modules.get(function.__module__)
     for name in function.__qualname__.split(".")[:-1]:
-        found = getattr(found, name, None)
+        found = vars(found).get(name) if hasattr(found, "__dict__") else None
     return found if isinstance(found, type) else None

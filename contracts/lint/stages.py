@@ -1,8 +1,8 @@
-"""The stages that targets name: those whose code can be read."""
+"""The stages that a target names: those whose code can be read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from types import ModuleType
 
 from batchpact.contracts import registry
@@ -13,23 +13,20 @@ from batchpact.contracts.targets import resolve, wrong_target
 from batchpact.schemas.stage import StageSchema
 
 
-def stages_of(targets: Iterable[str]) -> list[Boundary]:
-    """The contracts of the stage functions that targets name, each once.
+def stages_of(target: str) -> list[Boundary]:
+    """The contracts of the stage functions that a target names, each once.
 
     A module stands for the stages that are defined in it and those of its pipelines, a package also for those of its
     modules that were imported, a class for its methods.
 
     Raises:
-        SettingError: if a target leads nowhere, or to something that has no stage.
+        SettingError: if the target leads nowhere, or to something that has no stage.
     """
-    found: dict[str, Boundary] = {}
-    for target in targets:
-        module, name, value = resolve(target)
-        boundaries = list(_of_value(value) if name else _of_module(module))
-        if not boundaries:
-            expected = "a function under @stage, a pipeline of such functions, or a module that has some"
-            raise wrong_target(target, "no stage of it has code", expected)
-        found.update((boundary.spec.qualname, boundary) for boundary in boundaries)
+    module, name, value = resolve(target)
+    found = {stage.spec.qualname: stage for stage in (_of_value(value) if name else _of_module(module))}
+    if not found:
+        expected = "a function under @stage, a pipeline of such functions, or a module that has some"
+        raise wrong_target(target, "no stage of it has code", expected)
     return list(found.values())
 
 

@@ -41,6 +41,17 @@ class Access(NamedTuple):
     own: bool
 
 
+class Whole(NamedTuple):
+    """The code goes through every name of a store; of all of them where `placement` is None.
+
+    `own` is true where the stage may have set names in it before, or only shows them.
+    """
+
+    placement: PlacementName | None
+    site: Site
+    own: bool
+
+
 class Opaque(NamedTuple):
     """Something that cannot be told by reading: which name is meant, or what other code does with the batch."""
 
@@ -73,21 +84,22 @@ class Trace:
         parameters: the names of its parameters that the code uses.
         accesses: the looks at names, each once for each place.
         opaque: what cannot be told.
-        whole: the stores of which every name is used; None for all of them.
+        whole: the stores of which every name is used.
         results: what is returned.
         spans: the functions that were read.
+        stub: whether the function has no code yet.
     """
 
     site: Site
     parameters: frozenset[str] = frozenset()
     accesses: dict[Access, None] = field(default_factory=dict)
     opaque: dict[Opaque, None] = field(default_factory=dict)
-    whole: set[PlacementName | None] = field(default_factory=set)
+    whole: dict[Whole, None] = field(default_factory=dict)
     results: list[Result] = field(default_factory=list)
     spans: set[Span] = field(default_factory=set)
     stub: bool = False
 
     def out_of_sight(self, placements: Iterable[PlacementName]) -> bool:
         """Whether a field with these placements may be used in a way that cannot be told."""
-        hidden = {opaque.placement for opaque in self.opaque} | self.whole
+        hidden = {opaque.placement for opaque in self.opaque} | {whole.placement for whole in self.whole}
         return None in hidden or any(placement in hidden for placement in placements)

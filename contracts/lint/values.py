@@ -54,6 +54,7 @@ class Store:
 
     Attributes:
         placement: the placement of its names; None where any can be.
+        rows: whether an index may choose rows of it, as in a TensorDict.
         given: whether names that the code has not set are those of the stage's batch.
         open: whether the code sets names in it that cannot be told.
         lent: whether code that is not read may have set names in it.
@@ -61,10 +62,14 @@ class Store:
     """
 
     placement: PlacementName | None = None
+    rows: bool = False
     given: bool = False
     open: bool = False
     lent: bool = False
     entries: dict[str, Entry] = field(default_factory=dict)
+
+
+Slots: TypeAlias = dict[PlacementName, list[Store]]
 
 
 @dataclass(eq=False, slots=True)
@@ -78,7 +83,7 @@ class Batch:
     """
 
     flat: Store
-    slots: dict[PlacementName, list[Store]]
+    slots: Slots
     schema: type[BatchSchema] | None = None
 
     @property
@@ -92,6 +97,9 @@ class Batch:
         yield self.flat
         for stores in self.slots.values():
             yield from stores
+
+
+Holder: TypeAlias = Store | Batch
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +175,10 @@ class Method:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Instance:
-    """`self`: its class, as the program has it and as the source shows it. `above` skips the class itself, as `super()`."""
+    """`self`: its class, as the program has it and as its source shows it.
+
+    `above` skips that class, as `super()` does.
+    """
 
     kind: type | None
     node: ast.ClassDef | None
@@ -202,3 +213,11 @@ def stored(value: Iterable[Atom]) -> Iterator[Store]:
             yield atom
         elif isinstance(atom, Batch):
             yield atom.flat
+
+
+def is_complete(value: Value) -> bool:
+    """Whether every element of a value is known, and how often it stands there."""
+    atom = next(iter(value))
+    if len(value) > 1 or not isinstance(atom, (Items, Store)):
+        return False
+    return atom.complete if isinstance(atom, Items) else not (atom.given or atom.open)

@@ -49,6 +49,7 @@ class Dims:
         texts = {label: (_dims(field), _dims(new.get(label))) for label, field in old.items()}
         found = {label: _aligned(*both) for label, both in texts.items()}
         self._texts = texts
+        self._shared = [Counter(filter(None, map(_open, map(_dims, side.values())))) for side in (old, new)]
         self._aligned = {label: pairs for label, pairs in found.items() if pairs is not None}
         counted = [label for label, field in old.items() if label in new and binds_dim(field) and binds_dim(new[label])]
         self._names = _names(self._aligned.values(), [key for _, key in counted])
@@ -64,9 +65,16 @@ class Dims:
             return Relation.REPLACED
         if self.follows(label):
             return Relation.SAME
-        more_old, more_new = (any(dim.kind == "many" for dim in parse_dims(text)) for text in self._texts[label])
-        ranks = between(narrows=more_old or not more_new, widens=more_new or not more_old)
-        return together([ranks, *(self._axis((label, at)) for at in range(len(pairs)))])
+        return together([self._ranks(label), *(self._axis((label, at)) for at in range(len(pairs)))])
+
+    def _ranks(self, label: Label) -> Relation:
+        """Any number of axes is more than a certain one, unless their name ties them to those of another field."""
+        old, new = (_open(text) for text in self._texts[label])
+        if (old is None) == (new is None):
+            return Relation.SAME
+        if self._shared[0][old or ""] > 1 or self._shared[1][new or ""] > 1:
+            return Relation.REPLACED
+        return Relation.WIDER if old is None else Relation.NARROWER
 
     def follows(self, label: Label) -> bool:
         """Whether a field has the old dims, under their new names."""
@@ -112,6 +120,11 @@ def _aligned(before: str, after: str) -> list[Pair] | None:
         return None
     heads = zip(old[:first], new[:first], strict=True)
     return [*heads, *zip(old[len(old) - behind :], new[len(new) - behind :], strict=True)]
+
+
+def _open(text: str) -> str | None:
+    """What a shape calls any number of axes: a name, nothing, or None where there is no such part."""
+    return next((dim.name or "" for dim in parse_dims(text) if dim.kind == "many"), None)
 
 
 def _many(dims: tuple[Dim, ...]) -> int | None:

@@ -237,18 +237,25 @@ FIELD_RULES = (
         writes=new_data("old readers may take one for the other"),
     ),
     rule(
-        "key-declared",
+        "key-narrowed",
         "values",
-        "A field says which row is which: no two rows may have the same.",
+        "Fewer fields tell rows apart: no two rows may have the same in them.",
         reads=old_data("what old writers wrote may have rows with the same key"),
         writes=safe("readers do not ask for less"),
     ),
     rule(
-        "key-removed",
+        "key-widened",
         "values",
-        "A field no longer says which row is which: several rows may have the same.",
-        reads=safe("nothing is asked instead"),
-        writes=new_data("old readers tell rows apart by it"),
+        "More fields tell rows apart, or none has to.",
+        reads=safe("rows that were told apart still are"),
+        writes=new_data("old readers may find rows with the same key"),
+    ),
+    rule(
+        "key-replaced",
+        "values",
+        "Other fields tell rows apart.",
+        reads=old_data("what old writers wrote may have rows with the same key", first="readers"),
+        writes=new_data("old readers may find rows with the same key"),
     ),
     # --- meaning -------------------------------------------------------------------------------------------------
     rule(

@@ -15,8 +15,10 @@ from batchpact.contracts.proof.comparing import ragged_axis
 from batchpact.schemas.condition_specs import ConditionSpec, words
 from batchpact.schemas.declared import either, placement_words, type_and_shape
 from batchpact.schemas.dtypes import short_name
+from batchpact.schemas.keys import key_fields
 from batchpact.schemas.record import FieldSpec, MergeSpec, PlaceSpec, RowRuleSpec, RuleSpec, SchemaSpec
 from batchpact.schemas.shapes import parse_dims
+from batchpact.schemas.text import join_names
 from batchpact.schemas.values import rule_words
 
 _WHOLE = ("int", "uint")
@@ -89,6 +91,10 @@ def changed_schema(old: SchemaSpec, new: SchemaSpec) -> Iterator[Found]:
         yield Found("description-changed", "", old.description, new.description)
     if old.extra != new.extra:
         yield Found("extra-allowed" if new.extra == "allow" else "extra-forbidden", "", old.extra, new.extra)
+    told = _keys(old), _keys(new)
+    keys = relation(*told, _key_admits)
+    if keys is not Relation.SAME:
+        yield Found(f"key-{keys.value}", "", *map(join_names, told))
     before, after = ({rule.name: rule for rule in schema.rules} for schema in (old, new))
     for name in sorted({*before, *after}):
         if name not in after:
@@ -99,6 +105,15 @@ def changed_schema(old: SchemaSpec, new: SchemaSpec) -> Iterator[Found]:
             yield Found("row-rule-replaced", name, before[name].qualname, after[name].qualname)
         elif before[name].description != after[name].description:
             yield Found("description-changed", name, before[name].description, after[name].description)
+
+
+def _keys(schema: SchemaSpec) -> list[str]:
+    return [field.key for field in key_fields(schema)]
+
+
+def _key_admits(wanted: list[str], written: list[str]) -> bool:
+    """Whether rows that some fields tell apart are told apart by others: by those and more, or where none has to."""
+    return not wanted or (bool(written) and {*written} <= {*wanted})
 
 
 def _says(rule: RowRuleSpec) -> str:
@@ -238,11 +253,8 @@ def _values(old: FieldSpec, new: FieldSpec) -> Iterator[Found]:
             yield _found("twin-removed", f"same as {old.same_as}", "")
         if new.same_as is not None:
             yield _found("twin-declared", "", f"same as {new.same_as}")
-    if old.role != new.role:
-        if "key" in (old.role, new.role):
-            yield _found("key-declared" if new.role == "key" else "key-removed", old.role or "", new.role or "")
-        else:
-            yield _found("group-changed", old.role or "", new.role or "")
+    if {old.role, new.role} == {"group", None}:
+        yield _found("group-changed", old.role or "", new.role or "")
 
 
 def _is_whole(field: FieldSpec) -> bool:

@@ -17,8 +17,15 @@ def types_relation(old: str, new: str) -> Relation:
 
 def type_admits(wanted: str, written: str) -> bool:
     """Whether each value of the type `written` is right where `wanted` is declared, an int for a float included."""
-    members = list(_split(wanted, " | "))
-    return all(any(_member_admits(member, other) for member in members) for other in _split(written, " | "))
+    wanted_members = list(_members(wanted))
+    return all(any(_member_admits(member, other) for member in wanted_members) for other in _members(written))
+
+
+def _members(text: str) -> Iterator[str]:
+    """The members of a union; a Literal of several values is a union of its values."""
+    for member in _split(text, " | "):
+        head, args = _parts(member)
+        yield from (f"Literal[{arg}]" for arg in args) if head == "Literal" else [member]
 
 
 def _member_admits(wanted: str, written: str) -> bool:
@@ -27,7 +34,7 @@ def _member_admits(wanted: str, written: str) -> bool:
     wanted_head, wanted_args = _parts(wanted)
     head, args = _parts(written)
     if head == "Literal":
-        return set(args) <= set(wanted_args) if wanted_head == "Literal" else all(_is(arg, wanted) for arg in args)
+        return wanted_head != "Literal" and all(_is(arg, wanted) for arg in args)
     if head != wanted_head or head not in _COVARIANT:
         return False
     if not wanted_args:

@@ -44,6 +44,7 @@ class Flow:
     Attributes:
         stages: the stages, with their conditions about nothing but this pipeline.
         space: the configurations.
+        valid: the points that are looked at.
         live: the points in which each stage runs.
         edges: who reads what of whom, in which points: number of the writer (-1 for the inputs), of the reader, and key.
     """
@@ -58,8 +59,8 @@ class Flow:
         self._known = known
         self.stages = [scoped(stage) for stage in pipeline.stages]
         self.space = Space(_conditions(pipeline.inputs, self.stages), pipeline.always)
-        self._valid = self.space.valid if look_up is None else self.space.valid & self.space.where(look_up)
-        self._state = State(self._valid)
+        self.valid = self.space.valid if look_up is None else self.space.valid & self.space.where(look_up)
+        self._state = State(self.valid)
         self.live: list[int] = []
         self.edges: dict[tuple[int, int, str], int] = {}
         self._found: dict[Violation, int] = {}
@@ -68,13 +69,13 @@ class Flow:
     @property
     def configurations(self) -> int:
         """How many configurations are told apart."""
-        return self._valid.bit_count()
+        return self.valid.bit_count()
 
     def run(self) -> list[Violation]:
         """Take the stages one after the other."""
         start = Snapshot({}, None, {})
-        self._state.set_batch(self._valid, None)
-        for points, inputs in self._narrowed(self._valid, self._pipeline.inputs):
+        self._state.set_batch(self.valid, None)
+        for points, inputs in self._narrowed(self.valid, self._pipeline.inputs):
             names: dict[str, Expression] = {}
             self._state.set_batch(points, axis_of(batch_axis(inputs), "inputs", names))
             self._write(points, -1, INPUTS, inputs, names, start)
@@ -85,11 +86,11 @@ class Flow:
         broken = any(violation.severity == "error" for violation in self._found)
         if self._pipeline.outputs and not broken:  # else nobody said what is wanted, or a reader is missing anyway
             for violation, writer in self._ends.unread(self._state, self._pipeline.outputs):
-                self._add(violation, writer, self._valid, "writes")
+                self._add(violation, writer, self.valid, "writes")
         return [self._with_configuration(violation, points) for violation, points in self._found.items()]
 
     def _take(self, at: int, stage: StageSpec) -> None:
-        points = self._valid & self._points(stage.when)
+        points = self.valid & self._points(stage.when)
         self.live.append(points)
         keys = self._ends.with_twins([field.key for field in (*stage.reads.fields, *stage.writes.fields)])
         keys += stage.drops
@@ -153,8 +154,8 @@ class Flow:
 
     def _with_configuration(self, violation: Violation, points: int) -> Violation:
         """The violation with the smallest configuration that breaks it, where others do not."""
-        live = self._valid & ~points
-        smallest = self.space.smallest(points, self._valid) if live else ""
+        live = self.valid & ~points
+        smallest = self.space.smallest(points, self.valid) if live else ""
         if not smallest:
             return violation
         hint = f"{violation.hint}; " if violation.hint else ""
@@ -188,7 +189,7 @@ class Flow:
 
     def _check_output(self, key: str) -> None:
         certain, maybe = self._state.where(key)
-        absent = self._valid & ~certain & ~maybe
+        absent = self.valid & ~certain & ~maybe
         if absent:
             hint = self._who(key, len(self.stages))
             violation = Violation(code="BP001", field=key, expected="an output of the pipeline", hint=hint)

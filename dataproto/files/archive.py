@@ -101,17 +101,18 @@ def _in_place_of(path: Path) -> Iterator[Path]:
         mode = stat.S_IMODE((path if path.exists() else beside).stat().st_mode)
         yield beside
         beside.chmod(mode)  # the library makes files that nobody else may read
-        _to_disk(beside)
+        _to_disk(beside, os.O_RDWR)
         os.replace(beside, path)
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
-    _to_disk(path.parent)
+    if os.name == "posix":  # elsewhere a folder cannot be opened
+        _to_disk(path.parent, os.O_RDONLY)
 
 
-def _to_disk(path: Path) -> None:
+def _to_disk(path: Path, flags: int) -> None:
     """Wait until a file, or the names in a folder, are on the disk."""
-    opened = os.open(path, os.O_RDONLY)
+    opened = os.open(path, flags)
     try:
         os.fsync(opened)
     finally:

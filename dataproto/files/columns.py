@@ -19,7 +19,7 @@ from batchpact.dataproto.files.arrays import Flat, array_of
 from batchpact.dataproto.files.broken import Broken, first_line
 from batchpact.dataproto.files.decoding import decode
 from batchpact.dataproto.files.dtypes import numpy_dtype, numpy_name, plain_numpy
-from batchpact.dataproto.files.encoding import Unencodable, encode
+from batchpact.dataproto.files.encoding import Encoding, Unencodable
 from batchpact.dataproto.files.header import Role
 from batchpact.dataproto.files.pickled import pickled
 from batchpact.dataproto.files.pieces import Cut, Pieces, array_piece
@@ -78,16 +78,20 @@ def _cut_objects(cells: Column, allow_pickle: bool) -> Cut | list[Problem]:
                 break
     if wrong:
         width = math.prod(cells.shape[1:])
-        return [Problem(*what, _rows_of(numbers, index, width)) for what, numbers in wrong.items()]
-    pieces: dict[Role, Piece] = {"cells": array_piece(written.data), "ends": array_piece(np.array(written.ends))}
+        return [Problem(*what, _rows_of(those, index, width)) for what, those in wrong.items()]
+    pieces: dict[Role, Piece] = {"cells": array_piece(written.data), "ends": _numbers(written.ends)}
     if len(distinct) < len(index):
-        pieces["index"] = array_piece(np.array(index))
+        pieces["index"] = _numbers(index)
     return Cut("objects", pieces, shape=cells.shape, pickled=written.pickled)
 
 
-def _rows_of(numbers: list[int], index: list[int], width: int) -> list[int]:
-    """The rows that have one of these cells."""
-    found: list[int] = np.unique(np.flatnonzero(np.isin(index, numbers)) // width).tolist()
+def _numbers(values: list[int]) -> Piece:
+    return array_piece(np.array(values, dtype=np.int64))
+
+
+def _rows_of(those: list[int], index: list[int], width: int) -> list[int]:
+    """The rows that have one of those cells."""
+    found: list[int] = np.unique(np.flatnonzero(np.isin(index, those)) // width).tolist()
     return found
 
 
@@ -96,6 +100,7 @@ class _Cells:
 
     def __init__(self, allow_pickle: bool) -> None:
         self._allow_pickle = allow_pickle
+        self._encoding = Encoding()
         self._data = bytearray()
         self.ends = [0]
         self.pickled = False
@@ -107,7 +112,7 @@ class _Cells:
             Unencodable: if it is not data, and is not pickled.
         """
         try:
-            node = encode(value)
+            node = self._encoding.node(value)
         except Unencodable as found:
             if not self._allow_pickle:
                 raise
@@ -158,7 +163,8 @@ def read_meta(pieces: Pieces, *, allow_pickle: bool) -> object:
     """
     if pieces.field.layout != "value":
         raise Broken(f"{pieces.field.layout} as a value", "a value")
-    return decode(_cells(pieces, 0, pieces.piece("cells").shape[0]), allow_pickle=allow_pickle)
+    data = _cells(pieces, 0, pieces.piece("cells").shape[0])
+    return decode(data, [(0, len(data))], allow_pickle=allow_pickle)[0]
 
 
 def _read_objects(pieces: Pieces, allow_pickle: bool) -> Column:
@@ -176,12 +182,11 @@ def _read_objects(pieces: Pieces, allow_pickle: bool) -> Column:
     if (ends[:-1] > ends[1:]).any():
         raise Broken("cells that end before they start")
     data = _cells(pieces, int(ends[0]), int(ends[-1]))
-    starts = (ends - ends[0]).tolist()
-    found = {
-        number: decode(data[starts[number - low] : starts[number - low + 1]], allow_pickle=allow_pickle)
-        for number in np.unique(index).tolist()
-    }
-    return column([found[number] for number in index.tolist()]).reshape((len(rows), *sizes[1:]))
+    starts = ends - ends[0]
+    distinct, index = np.unique(index - low, return_inverse=True)
+    spans = zip(starts[distinct].tolist(), starts[distinct + 1].tolist(), strict=True)
+    found = column(decode(data, spans, allow_pickle=allow_pickle))
+    return found[index].reshape((len(rows), *sizes[1:]))
 
 
 def _cells(pieces: Pieces, start: int, stop: int) -> Flat:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -29,23 +29,27 @@ _TIMES: dict[str, type[datetime.date | datetime.time]] = {
 _ALIKE = 100
 
 
-def decode(data: Flat, *, allow_pickle: bool = False) -> object:
-    """The value that these bytes are the form of.
+def decode(data: Flat, spans: Iterable[tuple[int, int]], *, allow_pickle: bool) -> list[object]:
+    """The values that bytes are the forms of.
 
     Args:
-        data: what the form was written as.
+        data: the bytes.
+        spans: where in them each value starts and stops.
         allow_pickle: whether pickled objects are read, which runs what is in them.
 
     Raises:
-        Broken: if these bytes are no such form, or hold a pickle that is not allowed.
+        Broken: if some bytes are no such form, or hold a pickle that is not allowed.
     """
+    decoding, view, found = _Decoding(allow_pickle), data.data, []
     try:
-        return _Decoding(allow_pickle).value(forms.READER.decode(data.data), 0)
+        for start, stop in spans:
+            found.append(decoding.value(forms.READER.decode(view[start:stop]), 0))
     except Broken:
         raise
     except (DecodeError, RecursionError, ValueError, TypeError, OverflowError, RuntimeError) as error:
         # Of msgspec, where the form is wrong; or of Python, numpy and torch, where a value cannot be made of it.
         broken_by(error, "no data in the form that save_to_disk writes")
+    return found
 
 
 class _Decoding:

@@ -51,26 +51,24 @@ class Unencodable(Exception):
         self.what, self.path = what, ""
 
 
-def encode(value: object) -> forms.Node:
-    """The form of a value; it shares the memory of arrays and tensors.
-
-    Raises:
-        Unencodable: naming the first part that is not data.
-    """
-    return _Encoding().node(value)
-
-
 def type_name(value: object) -> str:
     """The type of a value as one imports it."""
     kind = type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-class _Encoding:
+class Encoding:
+    """Makes forms of values, one after the other; they share the memory of arrays and tensors."""
+
     def __init__(self) -> None:
         self._open: set[int] = set()
 
     def node(self, value: Any) -> forms.Node:
+        """The form of a value.
+
+        Raises:
+            Unencodable: naming the first part that is not data.
+        """
         kind = type(value)
         if kind in _FREE:
             return value  # type: ignore[no-any-return]
@@ -166,11 +164,13 @@ def _long(value: int) -> forms.LongInt:
 
 
 def _scalar(value: np.generic) -> forms.Scalar:
+    if type(value) is not value.dtype.type:  # a class of somebody's own
+        raise Unencodable(type_name(value))
     if isinstance(value, np.str_):
         return forms.Scalar("U", memoryview(value.encode("utf-8", "surrogatepass")))
     if isinstance(value, np.bytes_):
         return forms.Scalar("S", memoryview(bytes(value)))
-    if not plain_numpy(value.dtype) or type(value) is not value.dtype.type:
+    if not plain_numpy(value.dtype):
         raise Unencodable(type_name(value))
     return forms.Scalar(value.dtype.str, memoryview(value.tobytes()))
 

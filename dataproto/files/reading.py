@@ -89,7 +89,7 @@ class SavedBatch:
         wanted = [names] if isinstance(names, str) else list(names)
         missing = [name for name in wanted if name not in held]
         if missing:
-            wrong = [missing_name(name, "the file", held, Stores.empty()) for name in missing]
+            wrong = [missing_name(str(name), "the file", held, Stores.empty()) for name in missing]
             raise refuse_names("load_from_disk", wrong)
         return [field for key, field in held.items() if key in wanted]
 

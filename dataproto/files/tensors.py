@@ -144,11 +144,10 @@ def _read_strided(pieces: Pieces) -> Tensor:
     sizes = pieces.numbers("sizes", rows.start, rows.stop, held[1:]).tolist()
     ends = pieces.numbers("ends", rows.start, rows.stop + 1).tolist()
     pieces.expect("values", pieces.dtype, dtype.itemsize, pieces.piece("values").shape[:1])
-    if any(min(size, default=0) < 0 for size in sizes) or [e - b for b, e in pairwise(ends)] != list(
-        map(math.prod, sizes)
-    ):
+    lengths = [math.prod(size) for size in sizes]
+    cut = lengths == [end - start for start, end in pairwise(ends)]
+    if not cut or any(min(size, default=0) < 0 for size in sizes):
         raise Broken("sizes that do not cut the values into rows", "the sizes of each row")
     values = tensor_of(pieces.read("values", ends[0], ends[-1]), pieces.dtype, (ends[-1] - ends[0],))
-    lengths = [math.prod(size) for size in sizes]
     found = [part.view(size) for part, size in zip(torch.split(values, lengths), sizes, strict=True)]
     return torch.nested.as_nested_tensor(found, dtype=dtype)

@@ -141,8 +141,8 @@ def array_of(dtype: np.dtype[Any], shape: Shape, buffer: Any, *, copied: bool) -
     if dtype.hasobject:
         raise TypeError("references are no bytes")
     found: np.ndarray = np.ndarray(shape, dtype, buffer)
-    if found.nbytes != memoryview(buffer).nbytes:
-        raise ValueError("more bytes than elements")
+    if found.shape != shape or found.nbytes != memoryview(buffer).nbytes:
+        raise ValueError("other bytes")  # numpy would take what fits
     return _copy(found) if copied else found
 
 

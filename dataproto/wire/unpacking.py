@@ -86,7 +86,7 @@ class Unpacking:
             BatchError: naming every field that is in another form, or does not have the batch size.
         """
         if not isinstance(size, tuple) or not all(type(axis) is int and axis >= 0 for axis in size):
-            raise malformed(within or "batch", f"batch size {size!r}", "a batch size")
+            raise malformed(within.rstrip(".") or "batch", f"batch size {size!r}", "a batch size")
         where = self._device if device is None or self._device is not None else torch.device("cpu")
         return store(self.tensors(forms, size, within), size, where)
 
@@ -101,12 +101,12 @@ class Unpacking:
                 try:
                     return array_of(np.dtype(cast("str", kind)), shape, buffer, copied=self._copied)
                 except _NO_ELEMENTS:
-                    raise malformed(key, _bytes(buffer), f"those of {kind}{list(shape)}") from None
+                    raise malformed(key, _bytes(buffer), f"those of {kind} {shape}") from None
             case ("objects", tuple(shape), list(cells)):
                 try:
                     return column(cells).reshape(shape)
                 except _NO_ELEMENTS:
-                    raise malformed(key, f"{len(cells)} cells", f"those of {list(shape)}") from None
+                    raise malformed(key, f"{len(cells)} cells", f"those of {shape}") from None
             case ("pickled", np.ndarray() as value):
                 return value
         raise malformed(key, describe(form), "the form of a column")

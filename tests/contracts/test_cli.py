@@ -56,11 +56,19 @@ class TestCheck:
         assert check(target)[1].splitlines()[0] == f"1 problem in the target {target}"
 
 
-def test_without_a_target_it_says_so_and_exits_with_2() -> None:
-    code, output = check()
+@pytest.mark.usefixtures("project")
+class TestTargets:
+    def test_without_any_it_says_so_and_exits_with_2(self) -> None:
+        assert check() == (
+            2,
+            "1 problem in [tool.batchpact] of pyproject.toml\n\n  BP052 setting  targets  there are none; name some, as in "
+            'trainer.pipelines, or list them in pyproject.toml: targets = ["trainer.pipelines"]\n',
+        )
 
-    assert code == 2
-    assert "Missing argument" in output
+    def test_those_of_the_project_are_checked(self) -> None:
+        Path("pyproject.toml").write_text('[tool.batchpact]\ntargets = ["healthy_plan:small"]\n')
+
+        assert check() == (0, FINE + "\n")
 
 
 def test_without_a_command_it_shows_the_help() -> None:

@@ -204,7 +204,8 @@ def inner_and_odd(rank: int, world: int) -> Any:
     """What no collective takes: a TensorDict as a value, strided nested and sparse tensors."""
     inner = TensorDict({"y": torch.full((1, 2), rank)}, batch_size=[1])
     nested = torch.nested.nested_tensor([torch.full((rank + 1,), rank)])
-    data = DataProto.from_dict({"inner": inner, "nested": nested, "sparse": torch.full((1, 2), rank).to_sparse()})
+    sparse = torch.full((1, 2), rank).to_sparse()
+    data = DataProto.from_dict({"inner": inner, "nested": nested, "sparse": sparse})
     all_gather_data_proto(data, None)
     assert data.batch is not None
     rows = [row.tolist() for row in data.batch["nested"].unbind(0)]

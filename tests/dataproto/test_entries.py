@@ -12,7 +12,17 @@ import torch
 from tensordict import NonTensorData, NonTensorStack, TensorDict
 
 from batchpact.dataproto import column, difference
-from batchpact.dataproto.entries import from_entries, is_column, stack, to_entries, unstack
+from batchpact.dataproto.entries import (
+    from_entries,
+    from_entries_alike,
+    is_column,
+    put_entries,
+    stack,
+    take_fields,
+    to_entries,
+    unstack,
+)
+from batchpact.dataproto.rows import plan_rows
 from batchpact.schemas.stores import Stores
 from tests.dataproto.carriers.kinds import needs_columns_without_rows
 from tests.dataproto.test_kinds import COLUMNS
@@ -95,3 +105,35 @@ def test_the_device_of_the_batch_is_the_one_of_its_entries() -> None:
     batch = TensorDict(entries, batch_size=[2], device=device)
 
     assert from_entries(batch).columns["c"].dtype == np.float64  # type: ignore[attr-defined]
+
+
+def test_a_kind_that_one_of_several_has_forgotten_counts_for_none() -> None:
+    floats, ints = np.array([0.5, 1.5], dtype=np.float32), np.arange(2)
+    whole = held({"c": floats, "d": ints}, 2)
+    forgotten = held({"c": column(list(floats)), "d": ints}, 2)
+
+    for made in from_entries_alike([whole, forgotten]):
+        assert isinstance(made.columns["c"], np.ndarray) and isinstance(made.columns["d"], np.ndarray)
+        assert (made.columns["c"].dtype, made.columns["d"].dtype) == (object, ints.dtype)
+        assert [type(cell) for cell in made.columns["c"]] == [np.float32] * 2
+    assert [type(column) for column in from_entries_alike([whole])[0].columns.values()] == [np.ndarray] * 2
+    assert from_entries_alike([whole])[0].columns["c"].dtype == np.float32  # type: ignore[attr-defined]
+
+
+def test_rows_are_taken_of_tensors_and_columns_and_meta_is_the_same() -> None:
+    meta = {"three": [1, 2, 3]}
+
+    taken = take_fields(Stores({"x": torch.arange(3)}, {"c": column("abc")}, meta), plan_rows("op", [2, 0], 3))
+
+    assert (taken.tensors["x"].tolist(), list(taken.columns["c"])) == ([2, 0], ["c", "a"])  # type: ignore[attr-defined,call-overload]
+    assert taken.meta is meta
+
+
+def test_fields_are_set_in_place_whatever_stood_there() -> None:
+    batch = held({"c": column("ab")}, 2)
+
+    put_entries(batch, Stores({"three": torch.ones(2)}, {"late": column([[], None])}, {"c": 0.5}))
+
+    stores = from_entries(batch)
+    assert [set(store) for store in stores[:3]] == [{"three"}, {"late"}, {"c"}]
+    assert stores.meta == {"c": 0.5}

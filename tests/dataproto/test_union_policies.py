@@ -185,6 +185,19 @@ def test_other_kinds_are_never_close() -> None:
         )
 
 
+def test_a_policy_for_meta_says_nothing_of_rows() -> None:
+    class Either(BatchSchema):
+        temperature: Annotated[Meta[float] | Float32[Tensor, "batch"], Merge("mean")]
+
+    data = DataProto.from_dict({"temperature": torch.tensor([1.0, 1.0])}).bind(Either)
+
+    with refuses(
+        "union",
+        f"BP041 conflict  temperature  the sides differ: 1 element differs by up to 1, first in row 1; {CONFLICT}",
+    ):
+        data.union(DataProto.from_dict({"temperature": torch.tensor([1.0, 2.0])}))
+
+
 def test_concat_does_not_merge_rows() -> None:
     data = log_probs().bind(Recomputed)
 

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import asyncio
+import copy
+import enum
+import functools
+from typing import Annotated, cast
 
 import numpy as np
 import torch
-from jaxtyping import Float32
+from jaxtyping import Float32, Int64
+from pydantic import ConfigDict
 from tensordict import TensorDict
 from torch import Tensor
 
 from batchpact.contracts import from_rows, stage
-from batchpact.dataproto import DataProto, tensordicts
-from batchpact.schemas import Arg, BatchSchema, Meta, Name, NonTensor, StageSchema
+from batchpact.dataproto import DataProto, pad_dataproto_to_divisor, tensordicts, unpad_dataproto
+from batchpact.schemas import Arg, BatchSchema, Key, Meta, Name, NonTensor, StageSchema, rule
 
 PerRow = Float32[Tensor, "batch"]
 
@@ -56,20 +61,34 @@ class Rewrite(StageSchema):
 
 
 __all__ = [
+    "Annotated",
     "Arg",
     "BatchSchema",
+    "ConfigDict",
     "DataProto",
     "Each",
+    "Int64",
+    "Key",
     "Meta",
+    "Name",
     "NonTensor",
     "One",
     "PerRow",
     "Rewrite",
     "StageSchema",
+    "Tensor",
     "TensorDict",
+    "asyncio",
+    "cast",
+    "copy",
+    "enum",
     "from_rows",
+    "functools",
     "np",
+    "pad_dataproto_to_divisor",
+    "rule",
     "stage",
     "tensordicts",
     "torch",
+    "unpad_dataproto",
 ]

@@ -18,6 +18,7 @@ import time
 import traceback
 import warnings
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -86,6 +87,8 @@ def run(path: Path, count: int, seed: int = 0) -> Tally:
     """Mutate files so many times, and load what comes of it, whole or in part."""
     warnings.simplefilter("ignore")
     tally = Tally()
+    with suppress(ImportError):
+        import PIL.Image  # noqa: F401  # a file that has an image in it imports it
     originals = files()
     for name, (data, batch) in originals.items():  # what is imported on the way is imported now
         if name != "pickled":

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from batchpact.dataproto import column
-from batchpact.dataproto.files.encoding import DEPTH, Unencodable, encode
+from batchpact.dataproto.files.encoding import DEPTH, Encoding, Unencodable
 from tests.dataproto.files.values import same, trip
 from tests.dataproto.nested_layouts import LAYOUTS
 from tests.dataproto.support import jagged_on_2, law, plain_tensor
@@ -128,7 +128,7 @@ def test_as_deep_as_allowed_comes_back() -> None:
 
     assert same(trip(deep), deep)
     with pytest.raises(Unencodable, match=rf"^list more than {DEPTH} levels deep$"):
-        encode([deep])
+        Encoding().node([deep])
 
 
 # --- what does not go in ----------------------------------------------------------------------------------------------
@@ -167,7 +167,7 @@ ODD: dict[str, Any] = {
 @pytest.mark.parametrize("what", ODD)
 def test_what_is_no_data_is_named(what: str) -> None:
     with pytest.raises(Unencodable) as caught:
-        encode({"a": [(ODD[what],)]})
+        Encoding().node({"a": [(ODD[what],)]})
     assert (caught.value.what, caught.value.path) == (what, "['a'][0][0]")
 
 
@@ -182,7 +182,7 @@ def test_what_is_no_data_is_named(what: str) -> None:
 )
 def test_a_time_that_its_text_does_not_say_is_no_data(value: datetime.datetime) -> None:
     with pytest.raises(Unencodable, match=r"^datetime\.datetime that its ISO 8601 text does not say wholly$"):
-        encode(value)
+        Encoding().node(value)
 
 
 def test_what_holds_itself_is_no_data() -> None:
@@ -190,7 +190,7 @@ def test_what_holds_itself_is_no_data() -> None:
     loop["x"] = [1, loop]
 
     with pytest.raises(Unencodable, match=r"^dict that holds itself$") as caught:
-        encode(loop)
+        Encoding().node(loop)
     assert caught.value.path == "['x'][1]"
     both = [[1, b""]] * 2  # twice the same is no circle
     assert trip(both) == both

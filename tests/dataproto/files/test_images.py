@@ -53,9 +53,9 @@ class TestImages:
 
         with refuses(
             "save_to_disk",
-            f"BP049 unsaved  x                   PIL image of mode P, 4 by 2 in row 0; {hint}",
-            f"BP049 unsaved  x                   PIL image of mode L, 0 by 3 in row 1; {hint}",
-            f"BP049 unsaved  x                   PIL.PngImagePlugin.PngImageFile in row 2; {hint}",
+            f"BP049 unsaved  x                  PIL image of mode P, 4 by 2 in row 0; {hint}",
+            f"BP049 unsaved  x                  PIL image of mode L, 0 by 3 in row 1; {hint}",
+            f"BP049 unsaved  x                  PIL.PngImagePlugin.PngImageFile in row 2; {hint}",
             f"BP049 unsaved  x.info['comment']  object in row 3; {hint}",
         ):
             DataProto.from_dict(None, {"x": cells}).save_to_disk(tmp_path / "x")

@@ -51,10 +51,11 @@ def test_a_stack_needs_no_batch_axis(cells: list[Any]) -> None:
     assert batch.batch_size == ()
 
 
-def test_a_stack_of_no_rows_is_a_column() -> None:
+@pytest.mark.parametrize("cells", [[], np.empty(0, dtype=np.float32)], ids=["objects", "numbers"])
+def test_a_stack_of_no_rows_is_a_column(cells: Any) -> None:
     batch = three()[:0]
 
-    tu.assign_non_tensor_stack(batch, "cells", [])
+    tu.assign_non_tensor_stack(batch, "cells", cells)
 
     assert shown(batch)["cells"] == ("column", "[]")
     assert tu.get(batch, "cells") == []
@@ -116,6 +117,7 @@ def test_several_are_set_at_once_by_their_kind() -> None:
         token_num=NonTensorData(data=[7, 8, 9]),
         uid=NonTensorStack("a", "b", "c"),
         options={"n": [1, 2, 3]},
+        three=(1, 2, 3),
     )
 
     assert returned is batch
@@ -127,6 +129,7 @@ def test_several_are_set_at_once_by_their_kind() -> None:
         "token_num": ("meta", "[7, 8, 9]"),
         "uid": ("column", "['a', 'b', 'c']"),
         "options": ("meta", "{'n': [1, 2, 3]}"),
+        "three": ("meta", "(1, 2, 3)"),
     }
 
 
@@ -158,9 +161,9 @@ def test_all_columns_that_do_not_fit_are_named_and_nothing_is_set() -> None:
     with refuses(
         "assign_non_tensor",
         "BP016 rows  x  1 value; one for each of 4 rows",
-        "BP016 rows  y  3 values; one for each of 4 rows",
+        "BP016 rows  y  5 values; one for each of 4 rows",
     ):
-        tu.assign_non_tensor(batch, k=1, x=[0], uid=["a", "b", "c", "d"], y=[1, 2, 3])
+        tu.assign_non_tensor(batch, k=1, x=[0], uid=["a", "b", "c", "d"], y=[1, 2, 3, 4, 5])
 
     assert shown(batch) == before
 

@@ -10,4 +10,5 @@ class Score(StageSchema):
         x: Float32[Tensor, "batch response+1"]
 
     class Writes(BatchSchema):
+        mask: Float32[Tensor, "batch response"]
         y: Float32[Tensor, "batch response+1"]

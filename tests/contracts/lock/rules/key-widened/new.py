@@ -3,7 +3,9 @@ from batchpact.schemas import BatchSchema, NonTensor, StageSchema
 
 class Score(StageSchema):
     class Reads(BatchSchema):
-        x: NonTensor[str]
+        uid: NonTensor[str]
+        sample: NonTensor[str]
 
     class Writes(BatchSchema):
-        y: NonTensor[str]
+        uid: NonTensor[str]
+        sample: NonTensor[str]

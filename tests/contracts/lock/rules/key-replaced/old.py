@@ -1,0 +1,13 @@
+from typing import Annotated
+
+from batchpact.schemas import BatchSchema, Key, NonTensor, StageSchema
+
+
+class Score(StageSchema):
+    class Reads(BatchSchema):
+        uid: Annotated[NonTensor[str], Key()]
+        sample: NonTensor[str]
+
+    class Writes(BatchSchema):
+        uid: Annotated[NonTensor[str], Key()]
+        sample: NonTensor[str]
