@@ -16,7 +16,7 @@ from batchpact.contracts.proof.flow import Flow
 from batchpact.contracts.report import Report
 from batchpact.contracts.reporting import observe
 from batchpact.dataproto.carriers import Carrier, carrier_of
-from batchpact.dataproto.union import union_stores
+from batchpact.dataproto.union import Merging, union_stores
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.condition_specs import SubjectSpec, holds, words
 from batchpact.schemas.conditions import Condition
@@ -178,7 +178,10 @@ def _join(pipeline: str, carrier: Carrier, batch: Any, result: Any, boundary: Bo
     if boundary.spec.rows.kind != "same":
         return result
     held, gained = carrier.stores(batch), carrier.stores(result)
-    joined = union_stores(held, gained, "error", boundary.rewrites, partial(carrier.history, batch))
+    declared = boundary.writes.__batchpact__.policies
+    merges = {key: policies.merge for key, policies in declared.items() if policies.merge is not None}
+    history = partial(carrier.history, batch)
+    joined = union_stores(held, gained, "error", boundary.rewrites, history, Merging(merges) if merges else None)
     if joined.violations:
         where = Where(pipeline=pipeline, stage=boundary.name, boundary="writes")
         hint = f"if '{boundary.name}' rewrites the field, declare it in its Reads, too"

@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from numbers import Real
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,13 +19,24 @@ from batchpact.schemas.describe import describe
 from batchpact.schemas.text import count
 
 
-def difference(left: object, right: object, path: str = "", *, rtol: float = 0.0) -> str | None:
+class Tolerance(NamedTuple):
+    """By how much numbers may deviate and still count as equal: relative to the larger one, or absolutely."""
+
+    rtol: float = 0.0
+    atol: float = 0.0
+
+
+EXACT = Tolerance()
+
+
+def difference(left: object, right: object, path: str = "", *, rtol: float = 0.0, atol: float = 0.0) -> str | None:
     """The first difference between two values, in words with its path; None where they are equal.
 
     Containers are compared by kind and content, arrays and tensors inside them too. An object that says nothing about
-    its own equality is equal to itself only. Numbers may deviate by `rtol`, relative to the larger of the two.
+    its own equality is equal to itself only. Numbers may deviate by `atol`, or by `rtol` relative to
+    the larger of the two.
     """
-    return _Comparison(rtol).difference(left, right, path)
+    return _Comparison(Tolerance(rtol, atol)).difference(left, right, path)
 
 
 def equal(left: object, right: object) -> bool:
@@ -33,15 +45,15 @@ def equal(left: object, right: object) -> bool:
 
 
 class _Comparison:
-    def __init__(self, rtol: float) -> None:
-        self._rtol = rtol
+    def __init__(self, tolerance: Tolerance) -> None:
+        self._tolerance = tolerance
         self._open: set[tuple[int, int]] = set()
 
     def difference(self, left: object, right: object, path: str) -> str | None:
         if left is right:
             return None
         if isinstance(left, Tensor) and isinstance(right, Tensor):
-            return _at(path, tensor_difference(left, right, self._rtol))
+            return _at(path, tensor_difference(left, right, self._tolerance))
         if type(left) is not type(right) and not _numbers(left, right):
             return _at(path, f"{describe(left)} against {describe(right)}")
         if _is_nan(left) and _is_nan(right):
@@ -75,7 +87,7 @@ class _Comparison:
                 a, b = ({name: getattr(side, name, None) for name in names} for side in (left, right))
                 return self._same_kind(a, b, path)
         try:
-            same = bool(left == right) or (self._rtol > 0 and _close(left, right, self._rtol))
+            same = bool(left == right) or (any(self._tolerance) and _close(left, right, self._tolerance))
         except Exception as error:  # a user's own __eq__ may do anything; it must not end a union
             return _at(path, f"{describe(left)} cannot be compared: {error}")
         return None if same else _at(path, f"{_short(left)} against {_short(right)}")
@@ -89,15 +101,15 @@ class _Comparison:
         if left.dtype.kind in "biufc" and left.dtype.type not in (np.longdouble, np.clongdouble):
             native = left.dtype.newbyteorder("=")
             one, two = (torch.from_numpy(np.array(side, native)) for side in (left, right))
-            return _at(path, tensor_difference(one, two, self._rtol))
+            return _at(path, tensor_difference(one, two, self._tolerance))
         unequal = np.flatnonzero(((left != right) & ((left == left) | (right == right))).reshape(-1))
         return None if not len(unequal) else _at(path, f"element {unequal[0]} differs")
 
 
-def tensor_difference(left: Tensor, right: Tensor, rtol: float = 0.0) -> str | None:
+def tensor_difference(left: Tensor, right: Tensor, tolerance: Tolerance = EXACT) -> str | None:
     """How two tensors differ: by dtype, shape or layout, or the first row and the largest deviation of their values.
 
-    Elements that deviate by no more than `rtol`, relative to the larger of the two, do not count.
+    Elements that deviate by no more than the tolerance do not count.
     """
     if same_memory(left, right):
         return None
@@ -112,19 +124,19 @@ def tensor_difference(left: Tensor, right: Tensor, rtol: float = 0.0) -> str | N
             return "other row lengths"
         if mine.shape != theirs.shape:
             return f"{describe(left)} against {describe(right)}"
-        return _deviation(mine.movedim(axis, 0), theirs.movedim(axis, 0), rtol, offsets)
+        return _deviation(mine.movedim(axis, 0), theirs.movedim(axis, 0), tolerance, offsets)
     if left.is_nested:
         rows, other_rows = left.unbind(0), right.unbind(0)
         if len(rows) != len(other_rows):
             return f"{count(len(rows), 'row')} against {count(len(other_rows), 'row')}"
         pairs = enumerate(zip(rows, other_rows, strict=True))
-        return next((f"row {at}: {d}" for at, (a, b) in pairs if (d := tensor_difference(a, b, rtol))), None)
+        return next((f"row {at}: {d}" for at, (a, b) in pairs if (d := tensor_difference(a, b, tolerance))), None)
     if left.shape != right.shape:
         return f"{describe(left)} against {describe(right)}"
-    return _deviation(left, right, rtol)
+    return _deviation(left, right, tolerance)
 
 
-def _deviation(left: Tensor, right: Tensor, rtol: float, offsets: Tensor | None = None) -> str | None:
+def _deviation(left: Tensor, right: Tensor, tolerance: Tolerance, offsets: Tensor | None = None) -> str | None:
     """How the values of two tensors of one shape differ; `offsets` say where the rows start if they are ragged."""
     left, right = left.detach(), right.detach().to(left.device)
     if left.is_floating_point() and left.element_size() == 1:
@@ -135,8 +147,8 @@ def _deviation(left: Tensor, right: Tensor, rtol: float, offsets: Tensor | None 
     if left.is_floating_point() or left.is_complex():
         unequal &= ~(torch.isnan(left) & torch.isnan(right))
     counted = left.dtype is not torch.bool and not left.is_complex()
-    if counted and rtol:
-        unequal &= ~_near(left.double(), right.double(), rtol)
+    if counted and any(tolerance):
+        unequal &= ~_near(left.double(), right.double(), tolerance)
     if not bool(unequal.any()):
         return None
     row = int(unequal.reshape(left.shape[0], -1).any(1).nonzero()[0]) if left.dim() else 0
@@ -151,14 +163,16 @@ def _deviation(left: Tensor, right: Tensor, rtol: float, offsets: Tensor | None 
     return f"{text} {largest}, first in row {row}"
 
 
-def _near(left: Tensor, right: Tensor, rtol: float) -> Tensor:
+def _near(left: Tensor, right: Tensor, tolerance: Tolerance) -> Tensor:
     gap = (left - right).abs()
-    return gap.isfinite() & (gap <= rtol * torch.maximum(left.abs(), right.abs()))  # infinity is near to nothing
+    allowed = (tolerance.rtol * torch.maximum(left.abs(), right.abs())).clamp(min=tolerance.atol)
+    return gap.isfinite() & (gap <= allowed)  # infinity is near to nothing
 
 
-def _close(left: object, right: object, rtol: float) -> bool:
-    numbers = isinstance(left, Real) and isinstance(right, Real)
-    return numbers and not isinstance(left, bool) and math.isclose(left, right, rel_tol=rtol)  # type: ignore[arg-type]
+def _close(left: object, right: object, tolerance: Tolerance) -> bool:
+    if not isinstance(left, Real) or not isinstance(right, Real) or isinstance(left, bool):
+        return False
+    return math.isclose(left, right, rel_tol=tolerance.rtol, abs_tol=tolerance.atol)
 
 
 def _numbers(left: object, right: object) -> bool:

@@ -62,7 +62,7 @@ def all_gather_data_proto(data: DataProto, process_group: dist.ProcessGroup | No
     if wrong:
         raise refuse_all(_NAME, wrong)
     tensors = _gather_tensors(share, held, process_group)
-    parts: list[DataProto] = [pickle.loads(rest) for rest in _from_all_ranks(share.rest, process_group)]
+    parts = _from_all_ranks(share.rest, process_group)
     for part, gathered in zip(parts, tensors, strict=True):
         if part.batch is not None:
             others = {key: _moved(value, items(data.batch).get(key)) for key, value in items(part.batch).items()}
@@ -119,11 +119,11 @@ class _Held(NamedTuple):
 
 
 class _Share(NamedTuple):
-    """What a rank gives: what it holds, its dense tensors, and the rest of its batch, pickled."""
+    """What a rank gives: what it holds, its dense tensors, and the rest of its batch, which can be pickled."""
 
     held: _Held
-    pieces: Mapping[_PieceName, Tensor] = {}
-    rest: bytes = b""
+    pieces: Mapping[_PieceName, Tensor]
+    rest: DataProto
 
 
 def _share(data: DataProto, rank: int) -> _Share:
@@ -138,7 +138,7 @@ def _share(data: DataProto, rank: int) -> _Share:
         whole = Violation(code="BP050", field="data", actual=actual, expected="a batch that can be pickled")
         found = unpicklable(data) or [whole]
     told = [each.model_copy(update={"actual": f"on rank {rank}: {each.actual}"}) for each in found]
-    return _Share(_Held(wrong=told))
+    return _Share(_Held(wrong=told), {}, DataProto())
 
 
 def _share_of(data: DataProto) -> _Share:
@@ -165,7 +165,9 @@ def _share_of(data: DataProto) -> _Share:
         known=dict(data.history()),
         filled=[key for key, declared in policies.items() if declared.fill is not None],
     )
-    return _Share(held, pieces, pickle.dumps(rest, protocol=pickle.HIGHEST_PROTOCOL))
+    # A collective would find out too late what cannot be pickled. Buffers, which always can, are left out here.
+    pickle.dumps(rest, protocol=5, buffer_callback=lambda buffer: None)
+    return _Share(held, pieces, rest)
 
 
 def _compare(held: Sequence[_Held]) -> list[Violation]:

@@ -65,7 +65,7 @@ def merge_values(parts: Parts, policy: Merge) -> object:
         Unmergeable: if the policy does not apply to these values.
     """
     if policy.how in ("equal", "close"):
-        return _same(parts, policy.rtol or 0.0)
+        return _same(parts, policy.rtol or 0.0, policy.atol)
     present = [(name, value) for name, value in parts if value is not None]
     if not present:
         return None
@@ -115,10 +115,10 @@ def _by_key(parts: Sequence[tuple[str, Mapping[str, object]]], policy: Merge) ->
     return merged
 
 
-def _same(parts: Parts, rtol: float) -> object:
+def _same(parts: Parts, rtol: float, atol: float) -> object:
     first, kept = parts[0]
     for name, value in parts[1:]:
-        where = difference(kept, value, rtol=rtol)
+        where = difference(kept, value, rtol=rtol, atol=atol)
         if where is not None:
             raise Unmergeable(f"{first} and {name} differ: {where}")
     return kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -61,7 +61,10 @@ def join_in_place(left: DataProto, right: DataProto, on_conflict: OnConflict, *,
     wrong = compare_marks(own, others)
     if wrong:
         raise refuse_all("union", wrong)
-    merging = None if bound is None or not bound.merges else _Merging(bound.merges, left, right)
+    merging = None
+    if bound is not None and bound.merges:
+        common = in_common([left.meta_info, right.meta_info], [left._carried, right._carried])
+        merging = Merging(bound.merges, common.values)
     gained = union_stores(mine, theirs, on_conflict, right._rewrites, left.history, merging)
     if gained.violations:
         raise refuse_all("union", gained.violations)
@@ -83,12 +86,17 @@ def _merged(left: Stores, gained: Joined) -> Stores:
     return Stores(*merged[:3])
 
 
-class _Merging:
-    """Values of both sides that a declared policy makes one of: meta, and rows that were computed anew (`close`)."""
+class Merging:
+    """Values of both sides that a declared policy makes one of: meta, and rows that were computed anew (`close`).
 
-    def __init__(self, merges: Mapping[str, Merge], left: DataProto, right: DataProto) -> None:
+    Args:
+        merges: the policy of each key that has one.
+        carried: the keys that both sides still have from one batch.
+    """
+
+    def __init__(self, merges: Mapping[str, Merge], carried: Collection[str] = ()) -> None:
         self._merges = merges
-        self._carried = in_common([left.meta_info, right.meta_info], [left._carried, right._carried])
+        self._carried = carried
 
     def applies(self, placement: PlacementName, key: str) -> bool:
         """Whether a policy says what becomes of a name that both sides have in this store."""
@@ -100,7 +108,7 @@ class _Merging:
         Raises:
             Unmergeable: if the values do not fit the policy.
         """
-        if key in self._carried.values or is_one_object([left, right]):
+        if key in self._carried or is_one_object([left, right]):
             return left
         return merge_values([("left", left), ("right", right)], self._merges[key])
 
@@ -149,7 +157,7 @@ def union_stores(
     on_conflict: OnConflict,
     rewrites: frozenset[str],
     history: Callable[[], Mapping[str, str]],
-    merging: _Merging | None = None,
+    merging: Merging | None = None,
 ) -> Joined:
     """Compare two sides and tell what the left one gets.
 

@@ -25,9 +25,9 @@ class Merge:
     """How the values that several parts have for a meta field become one, in concat and union.
 
     `equal` (what holds where nothing is declared): all parts that have a value have the same. `close`: they differ by
-    `rtol` at most; the first counts. `first`, `sum`, `mean` and `max`: as they say, over the parts that have a value.
-    `collect`: a list of all of them; lists are joined, so that collecting twice does not nest. `set_union`: each
-    element once. A dict is merged key by key; `by_key` asks a function which policy a key has.
+    `rtol` or `atol` at most; the first counts. `first`, `sum`, `mean` and `max`: as they say, over the parts that
+    have a value. `collect`: a list of all of them; lists are joined, so that collecting twice does not nest.
+    `set_union`: each element once. A dict is merged key by key; `by_key` asks a function which policy a key has.
 
     A value that the parts have from one batch, unchanged, is carried and not merged. `close` may stand on a tensor or a
     column, too: a union then takes rows that were computed anew for equal, and keeps those of the left side.
@@ -35,17 +35,19 @@ class Merge:
     Args:
         how: the name of the policy.
         rtol: for `close`, the deviation that is allowed, relative to the larger value.
+        atol: for `close`, the deviation that is allowed however small the values are: log-probs near zero, for example.
         policy_of: for `by_key`, the policy of a key.
     """
 
     how: MergeName = "equal"
     rtol: float | None = None
     policy_of: Callable[[str], Merge] | None = None
+    atol: float = 0.0
 
     @classmethod
-    def close(cls, rtol: float = 1e-5) -> Merge:
+    def close(cls, rtol: float = 1e-5, atol: float = 0.0) -> Merge:
         """Values that were measured or computed anew on each rank."""
-        return cls("close", rtol=rtol)
+        return cls("close", rtol=rtol, atol=atol)
 
     @classmethod
     def by_key(cls, policy_of: Callable[[str], Merge]) -> Merge:

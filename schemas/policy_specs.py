@@ -42,7 +42,7 @@ class Policies(NamedTuple):
         if self.merge is None:
             return None
         chooser = None if self.merge.policy_of is None else qualified_name(self.merge.policy_of)
-        return MergeSpec(how=self.merge.how, rtol=self.merge.rtol, policy_of=chooser)
+        return MergeSpec(how=self.merge.how, rtol=self.merge.rtol, policy_of=chooser, atol=self.merge.atol or None)
 
     def pad_spec(self) -> PadSpec | None:
         """`Pad` as data."""
@@ -90,7 +90,7 @@ def _merge_problems(merge: Merge) -> Iterator[str]:
         yield 'Merge("by_key") needs the function that says the policy of a key: Merge.by_key(policy_of)'
     elif merge.how == "by_key" and not isinstance(merge.policy_of, (FunctionType, MethodType)):
         yield f"Merge.by_key takes a function, whose name stands in the record, not {type(merge.policy_of).__name__}"
-    elif merge.how == "close" and not _is_deviation(merge.rtol):
+    elif merge.how == "close" and not (_is_deviation(merge.rtol) and _is_deviation(merge.atol)):
         yield 'Merge("close") needs the deviation that is allowed: Merge.close(rtol=1e-5)'
     elif (merge.rtol is not None and merge.how != "close") or (merge.policy_of is not None and merge.how != "by_key"):
         yield f"rtol= belongs to Merge.close, policy_of= to Merge.by_key, and this is Merge({merge.how!r})"

@@ -61,6 +61,7 @@ class MergeSpec(Record):
     how: MergeName = "equal"
     rtol: float | None = None
     policy_of: str | None = None
+    atol: float | None = None
 
 
 class PadSpec(Record):

@@ -9,7 +9,7 @@ from itertools import product
 from batchpact.contracts.lint.machine import Machine
 from batchpact.contracts.lint.names import elements, fill, probe
 from batchpact.contracts.lint.trace import Site
-from batchpact.contracts.lint.values import UNKNOWN, Items, Keys, Store, Text, Value, one
+from batchpact.contracts.lint.values import UNKNOWN, Element, Items, KeyOf, Keys, Store, Text, Value, one
 
 _SPELLED = 64
 """A string with more possible spellings is unknown."""
@@ -39,8 +39,17 @@ def combine(machine: Machine, op: ast.operator, left: Value, right: Value, site:
         return one(made)
     if any(isinstance(atom, (Items, Keys)) for atom in both):
         sides = (left,) if isinstance(op, ast.Sub) else (left, right)
-        return one(Items([part for side in sides for part in elements(machine, side, site)], complete=False))
+        return one(Items([part for side in sides for part in _members(machine, side, site)], complete=False))
     return spelled([left, right]) if isinstance(op, ast.Add) else UNKNOWN
+
+
+def _members(machine: Machine, side: Value, site: Site) -> list[Element]:
+    """What stands in a set. Nothing is done with the names of a batch here: they are only told apart."""
+    keys = [atom for atom in side if isinstance(atom, Keys)]
+    for atom in keys:
+        machine.use_all(atom.store, site, own=True)
+    others = frozenset(atom for atom in side if atom not in keys)
+    return [*(Element(one(KeyOf(atom.store))) for atom in keys), *elements(machine, others, site)]
 
 
 def compare(machine: Machine, op: ast.cmpop, left: Value, right: Value, site: Site) -> None:

@@ -46,7 +46,7 @@ class Flow:
         space: the configurations.
         valid: the points that are looked at.
         live: the points in which each stage runs.
-        edges: who reads what of whom, in which points: number of the writer (-1 for the inputs), of the reader, and key.
+        edges: who reads what of whom, in which points: number of the writer (-1: the inputs), of the reader, and key.
     """
 
     def __init__(

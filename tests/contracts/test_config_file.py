@@ -39,7 +39,8 @@ def test_omegaconf_interpolates_where_it_is_installed(tmp_path: Path) -> None:
         (
             "broken.json",
             "{",
-            "it cannot be read: Expecting property name enclosed in double quotes: line 1 column 2 (char 1); YAML or JSON",
+            "it cannot be read: Expecting property name enclosed in double quotes: line 1 column 2 (char 1); "
+            "YAML or JSON",
         ),
     ],
 )

@@ -106,3 +106,11 @@ def test_numbers_arrays_and_tensors_agree_with_math_isclose(left: float, right: 
     assert (difference(left, right, rtol=rtol) is None) is near
     assert (difference(np.array([left]), np.array([right]), rtol=rtol) is None) is near
     assert (difference(*(torch.tensor([x], dtype=torch.float64) for x in (left, right)), rtol=rtol) is None) is near
+
+
+@pytest.mark.parametrize("make", [float, lambda x: torch.tensor([x]), lambda x: np.array([x]), lambda x: {"a": [x]}])
+def test_near_zero_an_absolute_deviation_counts(make: Any) -> None:
+    """Log-probs that were computed anew: -1.0e-5 against -1.1e-5 is a tenth of the value, and nothing."""
+    assert difference(make(-1.0e-5), make(-1.1e-5), rtol=1e-3) is not None
+    assert difference(make(-1.0e-5), make(-1.1e-5), rtol=1e-3, atol=1e-5) is None
+    assert difference(make(-1.0e-5), make(-1.0), rtol=1e-3, atol=1e-5) is not None

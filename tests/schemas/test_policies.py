@@ -22,6 +22,7 @@ def test_close_has_a_deviation_and_by_key_a_function() -> None:
 
     assert Merge.close() == Merge("close", rtol=1e-5)
     assert Merge.close(0.1) == Merge("close", rtol=0.1)
+    assert Merge.close(0.1, atol=1e-4) == Merge("close", rtol=0.1, atol=1e-4)
     assert Merge.by_key(policy_of) == Merge("by_key", policy_of=policy_of)
 
 

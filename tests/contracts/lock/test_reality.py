@@ -206,7 +206,7 @@ def misfit(written: type[Schema], read: type[Schema], seed: int, count: int = 60
     return None
 
 
-SLOW = settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+SLOW = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
 
 
 @SLOW
