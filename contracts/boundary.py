@@ -112,13 +112,21 @@ class Boundary:
 
     # --- going in ------------------------------------------------------------------------------------------------
 
-    def enter(self, batch: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Passage:
+    def enter(
+        self,
+        batch: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        whole: Callable[[], Stores] | None = None,
+    ) -> Passage:
         """Check a batch against the Reads and hand out what they declare.
 
         Args:
             batch: a carrier, or an instance of the Reads.
             args: the positional arguments of the call.
             kwargs: its keyword arguments; arguments of the contract are taken out of, or put into them.
+            whole: where the batch is what another process sent of its own, gives what that one holds: undeclared
+                reads are then told by it.
 
         Raises:
             ContractError: with everything that is wrong.
@@ -132,7 +140,7 @@ class Boundary:
         passage = Passage(batch, carrier, source, batch, rows_of(source), filled, settings, level, started)
         if level != "off":
             self._check_reads(passage)
-        self._hand_out(passage)
+        self._hand_out(passage, whole)
         passage.checked = perf_counter() - started
         return passage
 
@@ -165,7 +173,15 @@ class Boundary:
         filled = passage.filled
         return {**filled.meta, **filled.args} if filled.args or filled.meta else {}
 
-    def _hand_out(self, passage: Passage) -> None:
+    def declared(self, held: Stores) -> Stores:
+        """What a batch holds of the Reads: all that the function is handed, and all that has to travel to it."""
+        if self._opaque:
+            return held
+        keys = (self._tensors or (), self._columns or (), self._meta or ())
+        chosen = ({key: store[key] for key in names if key in store} for store, names in zip(held, keys, strict=False))
+        return Stores(*chosen)
+
+    def _hand_out(self, passage: Passage, whole: Callable[[], Stores] | None) -> None:
         carrier = passage.carrier
         extra = self._given(passage)
         if carrier is None:
@@ -178,7 +194,8 @@ class Boundary:
         withholds = self.project != "off" or self.typed  # a Reads has declared attributes only, and looks up the others
         if passage.level != "off" and withholds and self.spec.reads.extra != "allow":
             report = None if self.project == "on" else partial(self._report, passage)
-            withheld = Withheld(self.name, self._read_keys, partial(carrier.stores, passage.batch), report, self._off)
+            stores = whole or partial(carrier.stores, passage.batch)
+            withheld = Withheld(self.name, self._read_keys, stores, report, self._off)
         if self.typed:
             passage.handed = make_instance(self.reads, passage.source, extra, withheld)
             return
@@ -209,25 +226,34 @@ class Boundary:
                 deliver(passage.event(self.name, self._read_keys, Stores.empty(), 0.0))
             return None
         started = perf_counter()
+        fields, origin = self.judge(passage, result)
+        returned = result.result if isinstance(result, FromRows) else result
+        output = outcome(self.spec, self.rewrites, passage, returned, fields, origin)
+        if OBSERVERS.get():
+            deliver(passage.event(self.name, self._read_keys, fields, perf_counter() - started))
+        return output
+
+    def judge(self, passage: Passage, result: Any) -> tuple[Stores, Index | None]:
+        """What a batch, a Writes or a `FromRows` holds that was written, and where its rows come from, once checked.
+
+        Raises:
+            ContractError: with everything that is wrong.
+        """
         origin: Index | None = None
         if isinstance(result, FromRows):
             result, origin = result.result, result.origin
         fields, known = fields_of(result, self._returned, self._subject, Where(stage=self.name, boundary="writes"))
         origin = known if origin is None else origin
-        source, given = passage.source, self._given(passage)
         found = self._effects.written(
             fields,
-            source,
-            given,
+            passage.source,
+            self._given(passage),
             rows_differ=self._rows_differ or (origin is not None and origin is not passage.origin),
             whole=passage.level == "off" or self._opaque,
         )
         if passage.level != "off":
             self._check_writes(passage, found, origin, rows_of(fields))
-        output = outcome(self.spec, self.rewrites, passage, result, found.fields, origin)
-        if OBSERVERS.get():
-            deliver(passage.event(self.name, self._read_keys, found.fields, perf_counter() - started))
-        return output
+        return found.fields, origin
 
     @property
     def _subject(self) -> str:

@@ -252,7 +252,7 @@ def _enter(
         The contract that counts for this call, the passage, and the arguments with what the function is handed in the
         place of the batch.
     """
-    place = _find_batch(boundary, args, kwargs)
+    place = find_batch(boundary, args, kwargs)
     batch = args[place] if isinstance(place, int) else kwargs[place]
     if variants.conditional:
         boundary = variants.of(batch, args, kwargs)
@@ -262,7 +262,7 @@ def _enter(
     return boundary, passage, args, {**kwargs, place: passage.handed}
 
 
-def _find_batch(boundary: Boundary, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int | str:
+def find_batch(boundary: Boundary, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int | str:
     """Where the batch is: the first argument that is a carrier or, where the function takes one, a Reads."""
     reads = boundary.reads if boundary.typed else ()
     for at, value in enumerate(args):

@@ -37,6 +37,7 @@ class Passage:
         versions: the version counters of the tensors that the stage only reads.
         found: violations that were not raised.
         checked: the seconds that the way in took.
+        shipped: the bytes of each field that was sent to other processes, where somebody wants to know.
     """
 
     batch: Any
@@ -53,6 +54,7 @@ class Passage:
     versions: list[Version] = field(default_factory=list)
     found: list[Violation] = field(default_factory=list)
     checked: float = 0.0
+    shipped: dict[str, int] = field(default_factory=dict)
 
     def event(self, stage: str, read_keys: frozenset[str], fields: Stores, leaving: float) -> Event:
         """What is told of the call, once it has written these fields; the way out took `leaving` seconds."""
@@ -68,4 +70,5 @@ class Passage:
             bytes_read=tensor_bytes(read),
             bytes_written=tensor_bytes(fields.tensors),
             violations=tuple(self.found),
+            shipped=self.shipped,
         )

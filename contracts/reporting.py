@@ -6,10 +6,10 @@ import inspect
 import os
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from batchpact.contracts.settings import Settings
 from batchpact.schemas.errors import contract_error
@@ -35,6 +35,7 @@ class Event:
         bytes_read: bytes of the tensors that were handed out.
         bytes_written: bytes of the tensors that were written.
         violations: what was found and not raised.
+        shipped: for a call of a `WorkerGroup`, the bytes of each field that went to the workers; each row counts once.
     """
 
     stage: str
@@ -46,6 +47,7 @@ class Event:
     bytes_read: int
     bytes_written: int
     violations: tuple[Violation, ...] = ()
+    shipped: Mapping[str, int] = field(default_factory=dict)
 
 
 Observer = Callable[[Event], None]

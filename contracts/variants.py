@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.configuration import ABSENT, config_in_use, of_batch
@@ -13,6 +13,8 @@ from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec, holds,
 from batchpact.schemas.instances import instance_stores
 from batchpact.schemas.narrowing import conditions_of, narrowed
 from batchpact.schemas.stores import Stores
+
+Answers: TypeAlias = "tuple[bool | None, ...]"
 
 
 class Variants:
@@ -29,20 +31,28 @@ class Variants:
         self._whole = boundary
         self._reads = conditions_of(boundary.spec.reads)
         self._writes = conditions_of(boundary.spec.writes)
-        self._made: dict[tuple[bool | None, ...], Boundary] = {}
+        self._made: dict[Answers, Boundary] = {}
 
         self.conditional = bool(self._reads or self._writes)
 
     def of(self, batch: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Boundary:
         """The contract that counts for a call."""
+        return self.under(self.answers(batch, args, kwargs))
+
+    def answers(self, batch: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Answers:
+        """What the conditions come to in a call, in their order."""
         carrier = None if isinstance(batch, BatchSchema) else carrier_of(batch)
         stores = instance_stores(batch) if carrier is None else carrier.stores(batch)
 
         def look_up(subject: SubjectSpec) -> object:
             return self._value(subject, stores, args, kwargs)
 
-        conditions = [*self._reads.values(), *self._writes.values()]
-        answers = tuple(holds(condition, look_up) for condition in conditions)
+        return tuple(holds(condition, look_up) for condition in (*self._reads.values(), *self._writes.values()))
+
+    def under(self, answers: Answers) -> Boundary:
+        """The contract that counts where the conditions come to this."""
+        if not answers:
+            return self._whole
         found = self._made.get(answers)
         if found is None:
             found = self._made[answers] = self._under(answers)
@@ -54,7 +64,7 @@ class Variants:
         value = self._whole.arguments.look(subject.name, stores, args, kwargs)
         return subject.default if value is ABSENT else value
 
-    def _under(self, answers: tuple[bool | None, ...]) -> Boundary:
+    def _under(self, answers: Answers) -> Boundary:
         reads = dict(zip(self._reads, answers[: len(self._reads)], strict=True))
         writes = dict(zip(self._writes, answers[len(self._reads) :], strict=True))
         whole = self._whole

@@ -25,27 +25,27 @@ def from_dicts(
     """The stores of a batch; the given dicts are not changed.
 
     Raises:
-        BatchError: for a value of the wrong kind, or tensors that do not share their leading axes.
+        BatchError: for a value of the wrong kind, or tensors that do not share their batch axis.
     """
-    if num_batch_dims < 1 or (num_batch_dims > 1 and non_tensors):
-        raise refuse(operation, "BP045", "num_batch_dims", str(num_batch_dims), "1 or more, and 1 beside columns")
+    if num_batch_dims != 1:
+        raise refuse(operation, "BP045", "num_batch_dims", str(num_batch_dims), "1: a batch has one batch axis")
     columns = {key: as_column(operation, key, value) for key, value in non_tensors.items()}
-    if num_batch_dims == 1 and all(type(value) is torch.Tensor and value.ndim for value in tensors.values()):
+    if all(type(value) is torch.Tensor and value.ndim for value in tensors.values()):
         rows = {value.size(0) for value in tensors.values()}
         if len(rows) == 1:  # the common case, told without any words
             return store(tensors, (rows.pop(),)), columns
-    sizes: dict[tuple[int, ...], list[str]] = {}
+    sizes: dict[int, list[str]] = {}
     for key, value in tensors.items():
         if not isinstance(value, (torch.Tensor, TensorDictBase)):
             expected = "tensors holds tensors alone; torch.as_tensor(x) makes one, a column goes into non_tensors"
             raise refuse(operation, "BP045", key, describe(value), expected)
-        if value.dim() < num_batch_dims:
-            raise refuse(operation, "BP045", key, describe(value), f"{num_batch_dims} leading batch axes")
-        sizes.setdefault(leading_sizes(value, num_batch_dims), []).append(key)
+        if not value.dim():
+            raise refuse(operation, "BP045", key, describe(value), "a batch axis")
+        sizes.setdefault(leading_sizes(value, 1)[0], []).append(key)
     if len(sizes) > 1:
-        listed = ", ".join(f"{list(size)} in {join_names(keys)}" for size, keys in sizes.items())
-        raise refuse(operation, "BP016", "batch", listed, "all tensors share their batch axes")
-    return (store(tensors, next(iter(sizes))) if sizes else None), columns
+        listed = ", ".join(f"{count(size, 'row')} in {join_names(keys)}" for size, keys in sizes.items())
+        raise refuse(operation, "BP016", "batch", listed, "all tensors share their batch axis")
+    return (store(tensors, (next(iter(sizes)),)) if sizes else None), columns
 
 
 def leading_sizes(value: torch.Tensor | TensorDictBase, axes: int) -> tuple[int, ...]:

@@ -8,6 +8,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 import torch
 
+from batchpact.dataproto.columns import column
 from batchpact.dataproto.refusal import refuse_all
 from batchpact.dataproto.row_operations import RowOperations
 from batchpact.dataproto.rows import repeat_rows
@@ -48,6 +49,7 @@ def _cut(chosen: Stores, parts: int) -> Stores:
     cut = Stores.empty()
     for placement, held in chosen.by_placement():
         for key, value in held.items():
+            value = _with_axes(value)
             if isinstance(value, (torch.Tensor, np.ndarray)) and _can_be_cut(value, parts):
                 rows, length, *shape = value.shape
                 cast("dict[str, object]", cut.store(placement))[key] = value.reshape(
@@ -59,6 +61,20 @@ def _cut(chosen: Stores, parts: int) -> Stores:
     if wrong:
         raise refuse_all("unfold_column_chunks", wrong)
     return cut
+
+
+def _with_axes(value: object) -> object:
+    """A column of lists that are equally long has a second axis here, as in verl; other fields are as they are."""
+    if not isinstance(value, np.ndarray) or value.dtype != object or value.ndim > 1:
+        return value
+    lengths = {len(cell) if isinstance(cell, (list, tuple)) else None for cell in value}
+    length = lengths.pop() if len(lengths) == 1 else None
+    if length is None:
+        return value
+    matrix = np.empty((len(value), length), dtype=object)
+    for row, cell in enumerate(value):
+        matrix[row] = column(cell)
+    return matrix
 
 
 def _can_be_cut(value: torch.Tensor | np.ndarray, parts: int) -> bool:

@@ -31,9 +31,12 @@ _LENGTHS = "concat(parts, pad=True) makes rows equally long"
 
 
 def concat_batches(
-    parts: Sequence[DataProto], *, pad: bool = False, operation: str = "concat", noun: str = "part"
+    parts: Sequence[DataProto], *, pad: bool = False, operation: str = "concat", noun: str = "part", check: bool = True
 ) -> DataProto:
-    """`DataProto.concat`, or an operation that ends in one and has a word of its own for the parts."""
+    """`DataProto.concat`, or an operation that ends in one and has a word of its own for the parts.
+
+    Without `check` the whole is not held against the bound schema: that comes later.
+    """
     if not parts:
         raise refuse(operation, "BP042", "parts", "no parts", "at least one")
     held = [part.consistent_stores() for part in parts]
@@ -54,7 +57,7 @@ def concat_batches(
         raise refuse_all(operation, violations)
     made = joined(parts, stores, absent)
     made._carried = carried
-    if made._bound is not None:
+    if check and made._bound is not None:
         made._bound.check(made.stores(), made.history(), pads=made._marks.pads)
     return made
 

@@ -56,7 +56,7 @@ class DataProto(PaddingOperations, FieldOperations, Conversions, FileOperations,
             tensors: tensors by name, `[batch, ...]`.
             non_tensors: columns by name; a list becomes an object column, a numeric array keeps its dtype.
             meta_info: meta by name.
-            num_batch_dims: how many leading axes all tensors share.
+            num_batch_dims: 1; a batch has one batch axis.
             auto_padding: switch auto-padding on for this batch, by a key in its meta.
 
         Raises:

@@ -36,7 +36,7 @@ class Conversions(Batch):
         Args:
             tensor_dict: tensors are tensors, a `NonTensorStack` is a column, `NonTensorData` is meta.
             meta_info: further meta by name.
-            num_batch_dims: how many leading axes all tensors share.
+            num_batch_dims: 1; further batch axes of the `TensorDict` are axes of the tensors.
 
         Raises:
             BatchError: if this is no `TensorDict`, the tensors do not share these axes, or a name has two values.
@@ -60,12 +60,9 @@ class Conversions(Batch):
         ]
         if wrong:
             raise refuse_all("from_tensordict", wrong)
-        if num_batch_dims > 1 and stores.columns:
-            expected = "1 beside columns"
-            raise refuse("from_tensordict", "BP045", "num_batch_dims", str(num_batch_dims), expected)
         columns = build.columns_of(stores)
         batch, _ = build.from_dicts(stores.tensors, {}, num_batch_dims, "from_tensordict")
-        size = tensor_dict.batch_size[:num_batch_dims]
+        size = tensor_dict.batch_size[:1]
         if batch is None and not columns and size:
             batch = store({}, size)
         elif batch is not None and tensor_dict.device is not None:

@@ -61,7 +61,9 @@ class Rows:
 
     def among(self, pieces: Sequence[T]) -> Sequence[T]:
         """These rows of a batch that is given row by row."""
-        return pieces[self.slice] if self.slice is not None else [pieces[row] for row in self.index(len(pieces)).tolist()]
+        return (
+            pieces[self.slice] if self.slice is not None else [pieces[row] for row in self.index(len(pieces)).tolist()]
+        )
 
     def once(self, sources: tuple[object, ...], make: Callable[[], T]) -> T:
         """What these rows of these very objects are, made once: fields that share the objects share the result."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, KeysView, Mapping, Set
 from types import MappingProxyType
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import torch
 from tensordict import TensorDict, TensorDictBase
@@ -20,6 +20,12 @@ from batchpact.schemas.violations import Violation, Where
 
 V = TypeVar("V")
 _MISSING = object()
+
+
+class Elsewhere(NamedTuple):
+    """Stands for a value that another process holds, in its words."""
+
+    text: str
 
 
 class Withheld:
@@ -69,12 +75,13 @@ class Withheld:
         if found is None:
             return None
         placement, value = found
+        held = value.text if isinstance(value, Elsewhere) else describe_in_store(value, placement)
         condition = self._off.get(name)
         violation = Violation(
             code="BP002",
             field=name,
             placement=placement,
-            actual=f"the caller's batch holds {describe_in_store(value, placement)}",
+            actual=f"the caller's batch holds {held}",
             expected=f"the Reads of '{self._stage}' do not declare it"
             if condition is None
             else f"'{self._stage}' reads it where {condition}, and that does not hold",

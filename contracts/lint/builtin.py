@@ -96,26 +96,26 @@ def _cast(reader: Expressions, args: Arguments) -> Value:
 
 
 def _get_attribute(reader: Expressions, args: Arguments) -> Value:
-    of, name, *default = args.positional or [Argument(UNKNOWN, args.site)] * 2
-    found = [_attribute_by_name(reader, holder, atom, name.site) for holder in of.value for atom in name.value]
+    of, name, *default = args.positional if len(args.positional) > 1 else [Argument(UNKNOWN, args.site)] * 2
+    how = "looked for" if default else "read"
+    found = [_attribute(reader, holder, atom, how, name.site) for holder in of.value for atom in name.value]
     return union([*found, *(argument.value for argument in default)])
 
 
 def _has_attribute(reader: Expressions, args: Arguments) -> Value:
-    _get_attribute(reader, Arguments(args.site, args.positional[:2]))
+    _get_attribute(reader, Arguments(args.site, [*args.positional[:2], Argument(NONE, args.site)]))
     return UNKNOWN
 
 
-def _attribute_by_name(reader: Expressions, holder: Atom, name: Atom, site: Site) -> Value:
-    if isinstance(name, Text):
-        if isinstance(holder, Batch):
-            return reader.batch_attribute(holder, name.text, site)
-        if isinstance(holder, Instance):
-            return reader.member(holder, name.text)
-        if isinstance(holder, Live):
-            return reader.machine.program.attribute(holder.thing, name.text)
+def _attribute(reader: Expressions, holder: Atom, name: Atom, how: str, site: Site) -> Value:
+    if not isinstance(name, Text):
+        computed(reader.machine, [holder] if isinstance(holder, Batch) else [], site)
     elif isinstance(holder, Batch):
-        computed(reader.machine, [holder], site)
+        return reader.batch_attribute(holder, name.text, site, how)
+    elif isinstance(holder, Instance):
+        return reader.member(holder, name.text)
+    elif isinstance(holder, Live):
+        return reader.machine.program.attribute(holder.thing, name.text)
     return UNKNOWN
 
 

@@ -159,13 +159,13 @@ class Expressions(ABC):
             return one(of)
         return UNKNOWN if isinstance(of, (Unknown, Function)) else one(Method(of, name))
 
-    def batch_attribute(self, batch: Batch, name: str, site: Site) -> Value:
+    def batch_attribute(self, batch: Batch, name: str, site: Site, how: str = "read") -> Value:
         """A field of Reads or Writes, a store of a DataProto, or a method."""
         if batch.schema is not None:
             home = batch.schema.__batchpact__.homes.get(name)
             if home is None and hasattr(batch.schema, name):
                 return one(Method(batch, name))
-            return self.machine.look([batch], name if home is None else home[0].key, "read", site)
+            return self.machine.look([batch], name if home is None else home[0].key, how, site)
         if name in SLOTS:
             self.machine.is_data_proto |= batch.given
             return frozenset(batch.slots[SLOTS[name]])

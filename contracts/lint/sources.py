@@ -104,14 +104,17 @@ def _parsed(path: str) -> SourceFile | None:
     return SourceFile(os.path.abspath(path), lines, tree)
 
 
-def _functions(tree: ast.AST, within: ast.ClassDef | None = None) -> Iterator[tuple[FunctionNode, ast.ClassDef | None]]:
+def _functions(tree: ast.Module) -> Iterator[tuple[FunctionNode, ast.ClassDef | None]]:
     """Every function with the class in whose body it stands."""
-    for node in ast.iter_child_nodes(tree):
-        if isinstance(node, FunctionNode):
-            yield node, within
-            yield from _functions(node)
-        else:
-            yield from _functions(node, node if isinstance(node, ast.ClassDef) else within)
+    waiting: list[tuple[ast.AST, ast.ClassDef | None]] = [(tree, None)]
+    while waiting:  # and no recursion, as code may be nested deeper than Python calls
+        around, within = waiting.pop()
+        for node in ast.iter_child_nodes(around):
+            if isinstance(node, FunctionNode):
+                yield node, within
+                waiting.append((node, None))
+            else:
+                waiting.append((node, node if isinstance(node, ast.ClassDef) else within))
 
 
 def _first_line(function: FunctionNode) -> int:

@@ -294,9 +294,10 @@ def _source_rule(old: FieldSpec, new: FieldSpec) -> str:
 
 
 def _merge(merge: MergeSpec | None) -> str:
-    merge = merge or MergeSpec()
-    more = merge.policy_of or ("" if merge.rtol is None else f"rtol={merge.rtol}")
-    return f"{merge.how}({more})" if more else merge.how
+    told = {} if merge is None else merge.model_dump(exclude={"how"}, exclude_none=True)
+    more = ", ".join(f"{name}={value}" for name, value in told.items())
+    how = (merge or MergeSpec()).how
+    return f"{how}({more})" if more else how
 
 
 def _condition(role: Role, old: FieldSpec, new: FieldSpec) -> Iterator[Found]:

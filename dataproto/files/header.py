@@ -111,7 +111,7 @@ def header_of(archive: Archive) -> Header:
     if version != VERSION:
         hint = "a later version of batchpact may have written it"
         raise Broken(f"format version {version[:20]!r}", f"version {VERSION!r}, which is what this one reads", hint)
-    text = texts["header"].encode()
+    text = texts["header"].encode("utf-8", "surrogatepass")  # JSON can say half a character; it has no checksum
     if checksum(text) != texts.get("checksum"):
         raise Broken("a header that does not have its checksum")
     try:

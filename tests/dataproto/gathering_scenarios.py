@@ -155,7 +155,7 @@ def no_field(rank: int, world: int) -> Any:
 
 
 def two_batch_axes(rank: int, world: int) -> Any:
-    data = DataProto.from_dict({"x": torch.full((rank, 2), rank)}, num_batch_dims=2)
+    data = DataProto(TensorDict({"x": torch.full((rank, 2), rank)}, batch_size=[rank, 2]))
     all_gather_data_proto(data, None)
     assert data.batch is not None
     return plain(data), list(data.batch.batch_size)

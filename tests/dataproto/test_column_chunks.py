@@ -85,7 +85,7 @@ def test_pad_rows_stay_marked_and_a_schema_stays_behind() -> None:
 
 def test_every_field_that_cannot_be_cut_is_named() -> None:
     data = DataProto.from_dict(
-        {"odd": torch.ones(2, 3), "flat": torch.ones(2), "j": jagged([1], [2])}, {"lists": [[1, 2], [3, 4]]}
+        {"odd": torch.ones(2, 3), "flat": torch.ones(2), "j": jagged([1], [2])}, {"lists": [[1, 2], [3]]}
     )
     expected = "a dense field with a second axis that is a multiple of 2"
 
@@ -97,6 +97,16 @@ def test_every_field_that_cannot_be_cut_is_named() -> None:
         f"BP043 split  lists  2 objects; {expected}",
     ):
         data.unfold_column_chunks(2, ["odd", "flat", "j", "lists"])
+
+
+def test_lists_that_are_equally_long_have_a_second_axis_as_in_verl() -> None:
+    data = DataProto.from_dict(non_tensors={"labels": [["a1", ["a2"]], ["b1", ["b2"]]], "uid": ["a", "b"]})
+
+    cut = data.unfold_column_chunks(2, ["labels"])
+
+    assert cut.non_tensor_batch["labels"].tolist() == [["a1"], [["a2"]], ["b1"], [["b2"]]]
+    assert cut.non_tensor_batch["uid"].tolist() == ["a", "a", "b", "b"]
+    assert data.non_tensor_batch["labels"].shape == (2,)
 
 
 def test_a_misspelt_key_is_named() -> None:

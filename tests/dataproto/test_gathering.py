@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from tensordict import TensorDict
 
 from batchpact.dataproto import DataProto
 from tests.dataproto.gathering_scenarios import CUTS, whole
@@ -67,7 +68,7 @@ def test_what_is_gathered_has_no_graph(outcomes: Outcomes) -> None:
 
 
 def test_two_batch_axes_stay(outcomes: Outcomes) -> None:
-    made = DataProto.from_dict({"x": torch.tensor([[1, 1], [2, 2], [2, 2]])}, num_batch_dims=2)
+    made = DataProto(TensorDict({"x": torch.tensor([[1, 1], [2, 2], [2, 2]])}, batch_size=[3, 2]))
 
     assert on_every_rank(outcomes, "two batch axes") == (plain(made), [3, 2])
 

@@ -25,12 +25,10 @@ from tests.contracts.lint.support import found, opaque, reading, unasked, undecl
         ('dict(data.meta_info, w=1)["w"]', []),
         ('cast("DataProto", data).batch["z"]', [undeclared("3:35", "read from batch")]),
         ('max(len(data), 1), isinstance(data, DataProto), print(data), repr(data.batch)', []),
-        ('functools.partial(data.batch.get, "z")()', [opaque("3:5", "given to a function, whose code is not read")]),
+        ('functools.partial(data.batch.get, "z")()', [opaque("3:5", "given to partial, whose code is not read")]),
     ],
 )  # fmt: skip
 def test_names_are_found_in_calls(body: str, expected: list[str], tmp_path: Path) -> None:
-    expected = [text.replace("3:5 BP076 batch", "3:5 BP076 batch") for text in expected]
-
     assert found(reading(body), tmp_path, undecidable=True) == expected
 
 
@@ -41,16 +39,16 @@ def test_attributes_of_reads_and_writes_by_name(tmp_path: Path) -> None:
             made = One.Writes(y=getattr(batch, "x"))
             for name in ("z", "w"):
                 if hasattr(batch, name):
-                    setattr(made, name, getattr(batch, name, None))
+                    setattr(made, name, 2 * getattr(batch, name))
             return made
     """
     assert found(source, tmp_path) == [
-        undeclared("5:27", "read"),
-        undeclared("5:27", "read", "w"),
+        undeclared("5:27", "looked for"),
+        undeclared("5:27", "looked for", "w"),
         unasked("6:27", "the result"),
-        undeclared("6:47", "read"),
         unasked("6:27", "the result", "w"),
-        undeclared("6:47", "read", "w"),
+        undeclared("6:52", "read"),
+        undeclared("6:52", "read", "w"),
     ]
 
 
@@ -67,10 +65,9 @@ def test_an_attribute_whose_name_is_computed_cannot_be_told(tmp_path: Path) -> N
     source = """
         @stage
         def compute(batch: One.Reads) -> One.Writes:
-            return One.Writes(y=getattr(batch, name_of(batch)))
+            return One.Writes(y=getattr(batch, name_of()))
     """
     assert found(source, tmp_path, undecidable=True) == [
-        opaque("3:33", "given to a function, whose code is not read"),
         opaque("3:40", "read by a key that is computed"),
     ]
 

@@ -239,8 +239,9 @@ def test_there_is_no_file() -> None:
         ),
         (
             TEXT.replace('"batch response"', '"batch ?response"'),
-            "ShapeSyntaxError: '?response' is not supported: '?' lets a size differ between leaves; a batch has one size "
-            "for each name; a file that this version of batchpact, or an older one, wrote; `batchpact lock` writes it anew",
+            "ShapeSyntaxError: '?response' is not supported: '?' lets a size differ between leaves; a batch has one "
+            "size for each name; a file that this version of batchpact, or an older one, wrote; `batchpact lock` "
+            "writes it anew",
         ),
     ],
 )
@@ -291,8 +292,8 @@ def test_the_path_may_be_in_another_folder(repository: Path) -> None:
 @pytest.mark.parametrize("revision", ["nowhere", "main:trainer", "--help", ""])
 def test_git_knows_no_such_revision(revision: str) -> None:
     assert refusal(lambda: read_revision(revision, "a.json"), SettingError) == (
-        f"1 problem in a.json in {revision}\n\n  BP052 setting  lock file  git knows no such revision; a branch, a tag or "
-        "a commit; in CI the checkout has to fetch it (fetch-depth: 0)"
+        f"1 problem in a.json in {revision}\n\n  BP052 setting  lock file  git knows no such revision; a branch, a tag "
+        "or a commit; in CI the checkout has to fetch it (fetch-depth: 0)"
     )
 
 

@@ -210,7 +210,7 @@ def test_the_order_of_what_has_none_changes_nothing() -> None:
     assert plain_stage(shuffled) == plain_stage(spec)
 
 
-# --- conditions ---------------------------------------------------------------------------------------------------------
+# --- conditions -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

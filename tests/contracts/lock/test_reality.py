@@ -168,17 +168,28 @@ FIELDS = st.dictionaries(st.sampled_from(["a", "b", "c"]), FIELD, max_size=3)
 
 
 def schema_of(fields: dict[str, tuple[Any, bool]]) -> type[Schema]:
-    annotations = {key: kind | None if optional else kind for key, (kind, optional) in fields.items()}
-    defaults = {key: None for key, annotation in annotations.items() if type(None) in get_args(annotation)}
-    note(f"{annotations}")
-    body = {"__annotations__": annotations, "__module__": __name__, "__qualname__": "Saved", **defaults}
+    """A schema of these fields, each with whether it is optional.
+
+    Two names of arithmetic have to be bound by fields that are always there; else some batches are refused for what
+    they do not hold, and every change of an optional field might break somebody.
+    """
+    note(f"{fields}")
+    required = {key: field for key, field in fields.items() if not field[1]}
     try:
-        schema = type("Saved", (BatchSchema,), body)
-        type("Save", (StageSchema,), {"Reads": schema, "__module__": __name__})  # refuses dims that nothing binds
-        return schema
+        for key, (kind, _) in fields.items():
+            reads = _made({**required, key: (kind, False)})
+            type("Save", (StageSchema,), {"Reads": reads, "__module__": __name__})  # refuses what nothing binds
+        return _made(fields)
     except DeclarationError:
         assume(False)
         raise
+
+
+def _made(fields: dict[str, tuple[Any, bool]]) -> type[Schema]:
+    annotations = {key: kind | None if optional else kind for key, (kind, optional) in fields.items()}
+    defaults = {key: None for key, annotation in annotations.items() if type(None) in get_args(annotation)}
+    body = {"__annotations__": annotations, "__module__": __name__, "__qualname__": "Saved", **defaults}
+    return type("Saved", (BatchSchema,), body)
 
 
 @st.composite

@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from batchpact.dataproto import DataProto
+from batchpact.schemas import BatchError
 from tests.dataproto.files.samples import every_kind, marked
 from tests.dataproto.files.sealing import Parts, take_apart
 from tests.dataproto.support import plain, refuses
@@ -51,8 +52,9 @@ def test_a_file_sealed_by_the_description_of_the_format_is_read(path: Path) -> N
         ),
         ({"checksum": "0" * 16}, f"a header that does not have its checksum; {WRITTEN}"),
         ({"header": "{}"}, f"a header that does not have its checksum; {WRITTEN}"),
+        ({"header": "\ud800"}, f"a header that does not have its checksum; {WRITTEN}"),
     ],
-    ids=["format", "version", "checksum", "header"],
+    ids=["format", "version", "checksum", "header", "half a character"],
 )
 def test_texts_that_are_not_ours_are_refused(path: Path, texts: dict[str, str], line: str) -> None:
     every_kind().save_to_disk(path)
@@ -119,6 +121,15 @@ def test_a_header_that_is_wrong_in_itself_is_refused(path: Path, name: str) -> N
     changed(path, change)
 
     with refuses("load_from_disk", f"BP048 file  {path}  {line}; {WRITTEN}"):
+        DataProto.load_from_disk(path)
+
+
+@pytest.mark.parametrize("text", ["", "5", "{", "\ud800"])
+def test_a_header_that_is_none_is_refused_although_it_has_its_checksum(path: Path, text: str) -> None:
+    every_kind().save_to_disk(path)
+    path.write_bytes(take_apart(path.read_bytes()).seal_header(text))
+
+    with pytest.raises(BatchError, match="BP048 file  .*  a header in another form: "):
         DataProto.load_from_disk(path)
 
 

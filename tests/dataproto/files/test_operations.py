@@ -123,7 +123,7 @@ class TestRoundTrip:
         assert DataProto.load_from_disk(path, rows=slice(1, 2)).non_tensor_batch["x"].tolist() == [["2", "3"]]
 
     def test_tensors_with_two_batch_axes_come_back(self, path: Path) -> None:
-        batch = DataProto.from_dict({"x": torch.arange(24).reshape(3, 2, 4)}, num_batch_dims=2)
+        batch = DataProto(TensorDict({"x": torch.arange(24).reshape(3, 2, 4)}, batch_size=[3, 2]))
         loaded = trip(batch, path)
 
         assert loaded.batch.batch_size == torch.Size([3, 2])

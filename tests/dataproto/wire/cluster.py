@@ -10,6 +10,7 @@ import torch
 
 from batchpact.dataproto import DataProto, transport
 from tests.dataproto.support import plain
+from tests.dataproto.wire.resident import resident
 from tests.dataproto.wire.ways import memory
 
 
@@ -41,6 +42,9 @@ class Worker:
     def facts(self, data: DataProto) -> tuple[str, str | None, Any, Any]:
         schema = None if data._bound is None else data._bound.schema.__qualname__
         return type(data).__qualname__, schema, data.history(), data._marks
+
+    def resident(self) -> int:
+        return resident()
 
     def environment(self, name: str, value: str) -> None:
         os.environ[name] = value

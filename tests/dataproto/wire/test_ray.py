@@ -19,13 +19,14 @@ from batchpact.dataproto import DataProto, transport
 from batchpact.dataproto.row_marks import RowMarks
 from tests.dataproto.support import batches, jagged, law, plain
 from tests.dataproto.wire.cluster import Worker, in_store
+from tests.dataproto.wire.resident import MB, peak_of, resident
 from tests.dataproto.wire.test_round_trips import Tagged
 from tests.dataproto.wire.ways import tensors_of, untouched
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 ray = pytest.importorskip("ray")
 
-STORE = 200 << 20
+STORE = 200 * MB
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -177,13 +178,16 @@ def test_nothing_depends_on_the_environment_of_a_worker(worker: Any) -> None:
         assert ray.get(worker.look.remote(batch())) == plain(batch())
 
 
-# --- leaks ------------------------------------------------------------------------------------------------------------
+# --- memory -----------------------------------------------------------------------------------------------------------
 
 
-def resident() -> int:
-    """The memory of this process, without what it sees of the object store."""
-    with open("/proc/self/status", encoding="utf-8") as status:
-        return next(int(line.split()[1]) for line in status if line.startswith("RssAnon:")) << 10
+def test_sending_takes_no_memory_beside_the_object_store() -> None:
+    """Case W3: no copy that nobody asked for."""
+    data = DataProto.from_dict({key: torch.ones(1024, 2048) for key in "abcdefgh"})
+    bytes_of_data = 8 * 1024 * 2048 * 4
+    assert peak_of(lambda: [tensor.clone() for tensor in tensors_of(data)]) > 0.9 * bytes_of_data  # it sees them
+
+    assert peak_of(lambda: ray.put(data)) < 0.05 * bytes_of_data
 
 
 @pytest.mark.parametrize("zero_copy", [False, True])
@@ -198,9 +202,11 @@ def test_round_trips_leave_memory_and_shared_memory_as_they_were(worker: Any, ze
         del received
         gc.collect()
 
+    def used() -> list[int]:
+        return [resident(), ray.get(worker.resident.remote()), shutil.disk_usage("/dev/shm").used]
+
     trips(100)
-    before, shared = resident(), shutil.disk_usage("/dev/shm").used
+    before = used()
     trips(300)
 
-    assert resident() - before < 20 << 20
-    assert shutil.disk_usage("/dev/shm").used - shared < 20 << 20
+    assert all(after - earlier < 20 * MB for earlier, after in zip(before, used(), strict=True))

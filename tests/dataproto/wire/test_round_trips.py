@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 from typing import Any
 
@@ -13,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tensordict import LazyStackedTensorDict, NonTensorData, NonTensorStack, TensorDict
 
-from batchpact.dataproto import DataProto, DataProtoItem, column, difference
+from batchpact.dataproto import DataProto, DataProtoItem, column, difference, transport
 from batchpact.dataproto.row_marks import RowMarks
 from batchpact.schemas import BatchError
 from tests.dataproto.nested_layouts import LAYOUTS, LENGTHS
 from tests.dataproto.support import batches, jagged, law, plain, says, small
-from tests.dataproto.wire.ways import WAYS, memory, overlap, tensors_of, travelled, untouched
+from tests.dataproto.wire.resident import MB, peak_of, resident
+from tests.dataproto.wire.ways import WAYS, loads, memory, overlap, tensors_of, travelled, untouched
 
 pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage")
 way = pytest.mark.parametrize("way", WAYS)
@@ -140,7 +142,7 @@ def test_nothing_is_legal(data: DataProto, way: str) -> None:
 
 @way
 def test_several_batch_axes_arrive(way: str) -> None:
-    data = DataProto.from_dict({"x": torch.arange(24).reshape(2, 3, 4)}, num_batch_dims=2)
+    data = DataProto(TensorDict({"x": torch.arange(24).reshape(2, 3, 4)}, batch_size=[2, 3]))
 
     received = travelled(data, way)
 
@@ -281,6 +283,42 @@ def test_a_row_can_be_pickled() -> None:
     assert received.batch["ids"].tolist() == [2, 3]
     assert received.non_tensor_batch == {"uid": "b", "score": np.float32(2.5)}
     assert received.meta_info == row.meta_info
+
+
+# --- memory -----------------------------------------------------------------------------------------------------------
+
+
+def test_neither_side_takes_more_memory_than_it_has_to() -> None:
+    """Case W3: no copy that nobody asked for."""
+    data = DataProto.from_dict({key: torch.ones(1024, 2048) for key in "abcdefgh"})
+    bytes_of_data = 8 * 1024 * 2048 * 4
+    pickled = WAYS["its own memory"](data)
+
+    def zero_copy() -> DataProto:
+        with transport(zero_copy=True):
+            return loads(pickled)
+
+    assert peak_of(lambda: WAYS["its own memory"](data)) < 0.05 * bytes_of_data
+    assert 0.9 * bytes_of_data < peak_of(lambda: loads(pickled)) < 1.1 * bytes_of_data
+    assert peak_of(zero_copy) < 0.05 * bytes_of_data
+
+
+@pytest.mark.parametrize("way", ["protocol 5", "its own memory"])
+def test_round_trips_leave_memory_as_it_was(way: str) -> None:
+    data = large()
+
+    def trips(number: int) -> None:
+        for _ in range(number):
+            travelled(data, way)
+            with transport(zero_copy=True):
+                travelled(data, way)
+        gc.collect()
+
+    trips(30)
+    before = resident()
+    trips(200)
+
+    assert resident() - before < 10 * MB  # all of them are 200 times 2 MB
 
 
 # --- refused ----------------------------------------------------------------------------------------------------------
