@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from batchpact.contracts.report import Report
     from batchpact.contracts.reporting import ContractWarning, Event, observe
     from batchpact.contracts.settings import checking
+    from batchpact.contracts.workers.errors import WorkerError
+    from batchpact.contracts.workers.group import WorkerGroup
 
 _HOMES = {
     "ContractWarning": "reporting",
@@ -27,6 +29,8 @@ _HOMES = {
     "Figures": "figures",
     "Pipeline": "pipeline",
     "Report": "report",
+    "WorkerError": "workers.errors",
+    "WorkerGroup": "workers.group",
     "checking": "settings",
     "contract_of": "decorator",
     "from_rows": "origins",
@@ -42,6 +46,8 @@ __all__ = [
     "Figures",
     "Pipeline",
     "Report",
+    "WorkerError",
+    "WorkerGroup",
     "checking",
     "contract_of",
     "from_rows",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from batchpact.contracts.config_file import load_config
 from batchpact.contracts.formats.findings import of_report
 from batchpact.contracts.formats.names import Format
 from batchpact.contracts.formats.printer import Printer
 from batchpact.contracts.pyproject import project_targets
 
 
-def check_targets(targets: Sequence[str], form: Format) -> None:
-    """Check the pipelines of all targets.
+def check_targets(targets: Sequence[str], form: Format, config: str | None) -> None:
+    """Check the pipelines of all targets, in all configurations or in that of a file.
 
     Raises:
         typer.Exit: with 1, where there is a problem; with 2, where a target could not be used.
@@ -19,6 +20,7 @@ def check_targets(targets: Sequence[str], form: Format) -> None:
     printer = Printer("check", form)
     with printer.importing("the targets"):
         targets = project_targets(targets)
+        settled = None if config is None else load_config(config)
     for target in targets:
         with printer.importing(f"the target {target}"):
             # Here, as importing them may refuse a setting of the environment.
@@ -26,6 +28,7 @@ def check_targets(targets: Sequence[str], form: Format) -> None:
             from batchpact.contracts.targets import load
 
             for pipeline in load(target):
-                report = placed(pipeline.check(), pipeline.spec)
-                printer.show(of_report(report), str(report))
+                report = placed(pipeline.check(settled), pipeline.spec)
+                live = "" if settled is None else f"\n{pipeline.live(settled)}"
+                printer.show(of_report(report), f"{report}{live}")
     printer.finish()

@@ -34,6 +34,10 @@ def check(
         list[str] | None,
         typer.Argument(help="Pipelines: module:name or path.py:name; without a name, all of the module" + _TARGETS),
     ] = None,
+    config: Annotated[
+        str | None,
+        typer.Option(metavar="FILE", help="Check this configuration only (YAML or JSON), and show its stages."),
+    ] = None,
     form: _Form = Format.TEXT,
 ) -> None:
     """Check pipelines before anything runs: every read is written before, with the same placement, dtype and shape.
@@ -42,7 +46,7 @@ def check(
     """
     from batchpact.contracts.check_command import check_targets
 
-    check_targets(targets or (), form)
+    check_targets(targets or (), form, config)
 
 
 @app.command()
@@ -114,6 +118,23 @@ def diff(
     from batchpact.contracts.lock import commands
 
     commands.diff(old, new, against=against, targets=target or (), file=file, allow=allow or (), form=form)
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="The name of a stage, or the key of a field.")],
+    targets: Annotated[list[str] | None, typer.Argument(help="Pipelines, as for check" + _TARGETS)] = None,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Show what this configuration (YAML or JSON) switches on.")
+    ] = None,
+) -> None:
+    """Say of a stage or a field where it comes from, who needs it, and under which condition.
+
+    Exits with 0, and with 2 where nothing has this name, or a target could not be used.
+    """
+    from batchpact.contracts.show_command import show_name
+
+    show_name(name, targets or (), config)
 
 
 @app.command()

@@ -99,6 +99,16 @@ class Pipeline:
             checked += f", {count(flow.configurations, 'configuration')}"
         return Report(f"pipeline '{self.name}'", checked, tuple(findings))
 
+    def live(self, config: object) -> str:
+        """The stages in their order, as a configuration switches them: on, off, or on under a condition."""
+        flow = self.flow(config)
+        lines = []
+        for stage, points in zip(self.spec.stages, flow.live, strict=True):
+            word = "off" if not points else "on" if points == flow.valid else "open"
+            when = "" if stage.when is None else f"  where {words(stage.when)}"
+            lines.append(f"  {word:<4}  {stage.name}{when}")
+        return "\n".join(lines)
+
     def flow(self, config: object = None) -> Flow:
         """The proof itself, run: which stages are on, and who reads what of whom.
 

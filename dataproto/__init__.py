@@ -8,7 +8,8 @@ Start at `container.py` (`DataProto`) and `core.py`, which it is built on. Rows 
 `conversion.py` turn batches into these and back. Beside the methods there are verl's functions: `padding.py`,
 `folding.py`, `collate.py` and `dict_unions.py`; `tensordicts/` has those that work on a plain `TensorDict`, and
 `gathering.py`, `futures.py` and `serialization.py` those between processes.
-`facts.py` says what there is to show of a batch, and `display.py` prints it. `wire/` pickles batches.
+`facts.py` says what there is to show of a batch, and `display.py` prints it. `wire/` pickles
+batches, and `files/` saves them.
 """
 
 from batchpact.dataproto.auto_padding import DataProtoConfig

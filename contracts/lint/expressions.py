@@ -59,6 +59,8 @@ class Expressions(ABC):
         match node:
             case ast.Constant():
                 return one(Text(node.value)) if isinstance(node.value, str) else one(Live(node.value))
+            case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() as number)):
+                return one(Live(-number))
             case ast.Name():
                 return self.named(node.id)
             case ast.Attribute():

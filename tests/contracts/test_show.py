@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
+from batchpact.contracts.cli import app
 from batchpact.contracts.show import show
 from batchpact.schemas import SettingError
 from tests.contracts.proof.ppo import ppo
@@ -68,3 +72,48 @@ def test_a_name_that_is_not_there_has_a_closest_one() -> None:
         "1 problem in the name to show\n\n"
         "  BP052 setting  name  no stage and no field 'ref_logprob' in 'ppo'; closest name: 'ref_log_prob'"
     )
+
+
+# --- the command ------------------------------------------------------------------------------------------------------
+
+PLAN = "tests/contracts/proof/ppo_plan.py:plan"
+
+
+def command(*words: str) -> tuple[int, str]:
+    result = CliRunner().invoke(app, list(words))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result.exit_code, result.output
+
+
+def test_the_command_shows_a_stage_of_a_target(tmp_path: Path) -> None:
+    config = tmp_path / "config.json"
+    config.write_text('{"algorithm": {"adv_estimator": "gae"}}')
+
+    assert command("show", "advantage", PLAN) == (0, show([ppo()], "advantage") + "\n")
+    assert command("show", "values", PLAN, "--config", str(config))[1].splitlines()[1] == "  runs    yes"
+    assert command("show", "value", PLAN)[0] == 2
+    assert "closest name: 'values'" in command("show", "value", PLAN)[1]
+    assert command("show", "values", PLAN, "--config", "gone.yaml")[0] == 2
+
+
+def test_check_of_one_configuration_shows_its_stages(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    config.write_text("algorithm:\n  adv_estimator: grpo\n")
+
+    assert command("check", PLAN) == (0, "pipeline 'ppo': 10 stages, 15 fields, 48 configurations, no problems\n")
+    code, output = command("check", PLAN, "--config", str(config))
+    assert code == 0
+    assert output.splitlines() == [
+        "pipeline 'ppo': 10 stages, 15 fields, no problems",
+        "  on    generate",
+        "  off   reward_model  where reward_model.enable",
+        "  on    score",
+        "  on    old_log_prob",
+        "  off   ref_log_prob  where use_reference (algorithm.use_kl_in_reward or actor.use_kl_loss)",
+        "  off   values  where use_critic (algorithm.adv_estimator == 'gae')",
+        "  on    rewards",
+        "  on    advantage",
+        "  off   update_critic  where use_critic (algorithm.adv_estimator == 'gae')",
+        "  open  update_actor  where not meta validate",
+    ]

@@ -17,6 +17,8 @@ NAMES = [
     "Figures",
     "Pipeline",
     "Report",
+    "WorkerError",
+    "WorkerGroup",
     "checking",
     "contract_of",
     "from_rows",

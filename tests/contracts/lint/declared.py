@@ -17,7 +17,7 @@ from torch import Tensor
 
 from batchpact.contracts import from_rows, stage
 from batchpact.dataproto import DataProto, pad_dataproto_to_divisor, tensordicts, unpad_dataproto
-from batchpact.schemas import Arg, BatchSchema, Key, Meta, Name, NonTensor, StageSchema, rule
+from batchpact.schemas import Arg, BatchSchema, Key, Meta, Name, NonTensor, SameAs, StageSchema, rule
 
 PerRow = Float32[Tensor, "batch"]
 
@@ -75,6 +75,7 @@ __all__ = [
     "One",
     "PerRow",
     "Rewrite",
+    "SameAs",
     "StageSchema",
     "Tensor",
     "TensorDict",

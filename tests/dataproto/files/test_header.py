@@ -129,7 +129,7 @@ def test_a_header_that_is_none_is_refused_although_it_has_its_checksum(path: Pat
     every_kind().save_to_disk(path)
     path.write_bytes(take_apart(path.read_bytes()).seal_header(text))
 
-    with pytest.raises(BatchError, match="BP048 file  .*  a header in another form: "):
+    with pytest.raises(BatchError, match=r"BP048 file  .*  a header in another form: "):
         DataProto.load_from_disk(path)
 
 

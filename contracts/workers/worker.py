@@ -1,0 +1,122 @@
+"""What runs beside each instance of a team's class: it makes the instance, and calls it."""
+
+from __future__ import annotations
+
+import platform
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from batchpact.contracts.configuration import use_config
+from batchpact.contracts.decorator import contract_of
+from batchpact.contracts.settings import Level, Settings, checking
+from batchpact.contracts.variants import Answers, Variants
+from batchpact.contracts.workers.errors import Failure
+from batchpact.dataproto.carriers import OURS
+from batchpact.dataproto.container import DataProto
+from batchpact.schemas.errors import ContractError
+from batchpact.schemas.stores import Stores, rows_of
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What all workers are told of one call of a stage.
+
+    Attributes:
+        method: the name of the stage's method.
+        answers: what the conditions of its contract come to.
+        kwargs: the keyword arguments, those of the contract among them.
+        config: the configuration in use.
+        settings: the settings that count.
+        level: what is checked of a part; values and their rules are the controller's, which sees all rows.
+        kept_back: what the caller's batch holds and the stage does not declare, in words; None where nobody is told.
+    """
+
+    method: str
+    answers: Answers
+    kwargs: Mapping[str, Any]
+    config: object
+    settings: Settings
+    level: Level
+    kept_back: Stores | None
+
+
+class Worker:
+    """One worker: an instance of a team's class, once it is made, and its rank.
+
+    Nothing is raised: what goes wrong is returned as a `Failure`, so that it arrives whole from another process.
+    """
+
+    def __init__(self) -> None:
+        self._instance: Any = None
+        self._variants: dict[str, Variants] = {}
+
+    def ready(self) -> None:
+        """Answer at all: the worker has a place."""
+
+    def start(self, cls: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Failure | None:
+        """Make the instance."""
+        try:
+            self._instance = cls(*args, **kwargs)
+        except Exception as error:
+            return _failure(error)
+        return None
+
+    def call(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
+        """Call a plain method."""
+        try:
+            return getattr(self._instance, name)(*args, **kwargs)
+        except Exception as error:
+            return _failure(error)
+
+    def run(self, order: Order, part: DataProto, collect: bool) -> DataProto | Failure | None:
+        """Run a stage on a part of a batch.
+
+        Returns:
+            What was written, with the input row of each row where the stage knows it; None where nothing was, or where
+            nothing is to be collected.
+        """
+        try:
+            written = self._run(order, part)
+        except Exception as error:
+            return _failure(error)
+        return written if collect else None
+
+    def _run(self, order: Order, part: DataProto) -> DataProto | None:
+        method = getattr(self._instance, order.method)
+        owner = getattr(method, "__self__", None)
+        boundary = self._variants_of(order.method, method).under(order.answers)
+        kwargs, settings, kept_back = dict(order.kwargs), order.settings, order.kept_back
+        whole = None if kept_back is None else lambda: kept_back
+        around = checking(order.level, action=settings.action, severity=settings.severity)
+        with use_config(order.config), around:
+            passage = boundary.enter(part, (part,), kwargs, whole)
+            given = (passage.handed,) if owner is None else (owner, passage.handed)
+            result = boundary.function(*given, **kwargs)
+            if result is None:
+                boundary.leave(passage, result)
+                return None
+            fields, origin = boundary.judge(passage, result)
+        made: DataProto = OURS.make(part, fields, rows_of(fields))
+        if boundary.spec.rows.kind not in ("same", "new"):
+            made._marks = made._marks._replace(origin=origin)
+        return made
+
+    def _variants_of(self, name: str, method: object) -> Variants:
+        if name not in self._variants:
+            contract = contract_of(method)
+            if contract is None:
+                raise TypeError(f"{name} is a stage on the controller and is none here")
+            self._variants[name] = Variants(contract)
+        return self._variants[name]
+
+
+def _failure(error: Exception) -> Failure:
+    """What is told of an exception, without the frames of this module above the team's own."""
+    own = error.__traceback__
+    while own is not None and own.tb_frame.f_globals.get("__name__") == __name__:
+        own = own.tb_next
+    text = "".join(traceback.format_exception(type(error), error, own or error.__traceback__))
+    cause = traceback.format_exception_only(type(error), error)[-1].strip()
+    return Failure(cause, text, platform.node(), error if isinstance(error, ContractError) else None)

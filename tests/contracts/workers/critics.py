@@ -1,0 +1,240 @@
+"""The workers of the tests: a class with stages of many kinds, in a module that Ray's workers can import."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, Any
+
+import numpy as np
+import torch
+from jaxtyping import Float32, Float64
+from torch import Tensor
+
+from batchpact.contracts import from_rows, stage
+from batchpact.dataproto import DataProto, column
+from batchpact.schemas import (
+    Arg,
+    BatchSchema,
+    From,
+    Jagged,
+    Merge,
+    Meta,
+    NonTensor,
+    Pad,
+    Repeat,
+    StageSchema,
+    When,
+    config,
+    present,
+)
+
+PerToken = Float32[Tensor, "batch response"]
+Tokens = Annotated[Float32[Tensor, "batch length"], Jagged("length")]
+
+
+class Values(StageSchema):
+    """Arguments, a configuration, columns in and out, and meta that every part counts in."""
+
+    class Reads(BatchSchema):
+        rewards: PerToken
+        uid: NonTensor[str]
+        gamma: Meta[float]
+        scale: Annotated[Arg[float], From("algorithm.scale")] = 1.0
+        shift: Annotated[Meta[float], From("algorithm.shift")] = 0.0
+        bonus: Annotated[PerToken, When(config("use_bonus") == True)]  # noqa: E712  # a condition
+        marked: Annotated[NonTensor[str], When(present("others"))]
+
+    class Writes(BatchSchema):
+        values: PerToken
+        names: NonTensor[dict[str, Any]]
+        rows: Annotated[Meta[int], Merge("sum")]
+        highest: Annotated[Meta[dict[str, float]], Merge("max")]
+
+
+class Lengthen(StageSchema):
+    class Reads(BatchSchema):
+        tokens: Tokens
+
+    class Writes(BatchSchema):
+        longer: Tokens
+        widths: Float32[Tensor, "batch"]
+
+
+class Neutral(StageSchema):
+    pad_safe = True
+
+    class Reads(BatchSchema):
+        rewards: Annotated[PerToken, Pad(0.0)]
+
+    class Writes(BatchSchema):
+        doubled: PerToken
+        total: Annotated[Meta[float], Merge("sum")]
+
+
+class Generate(StageSchema):
+    """Each part is as wide as its longest row."""
+
+    class Reads(BatchSchema):
+        rewards: PerToken
+
+    class Writes(BatchSchema):
+        responses: Annotated[Float32[Tensor, "batch width"], Pad(-1.0, "right")]
+
+
+class Choose(StageSchema):
+    rows = "select"
+
+    class Reads(BatchSchema):
+        rewards: PerToken
+
+    class Writes(BatchSchema):
+        kept: Float32[Tensor, "batch"]
+
+
+class Turn(Choose):
+    rows = "permute"
+
+
+class Twice(Choose):
+    rows = Repeat(2)
+
+
+class Critic:
+    """What a team has in its workers."""
+
+    def __init__(self, bias: float = 0.5, fails: bool = False) -> None:
+        if fails:
+            raise ValueError("no weights")
+        self.bias = bias
+        self.seen: list[list[float]] = []
+
+    @stage
+    def values(self, batch: Values.Reads, scale: float) -> Values.Writes:
+        self.seen.append(batch.rewards[:, 0].tolist())
+        made = batch.rewards * batch.gamma * scale + self.bias + batch.shift
+        if getattr(batch, "bonus", None) is not None:
+            made = made + batch.bonus
+        marked = getattr(batch, "marked", None)
+        names = batch.uid if marked is None else marked
+        return Values.Writes(
+            values=made,
+            names=column([{"name": name} for name in names]),
+            rows=len(made),
+            highest={"value": float(made.max()) if len(made) else 0.0},
+        )
+
+    @stage(Lengthen)
+    def lengthen(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        rows = data.batch["tokens"].unbind()
+        longer = torch.nested.nested_tensor([row * 2 for row in rows], layout=torch.jagged)
+        return DataProto.from_dict({"longer": longer, "widths": torch.tensor([float(len(row)) for row in rows])})
+
+    @stage(Neutral)
+    def neutral(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        rewards = data.batch["rewards"]
+        self.seen.append(rewards[:, 0].tolist())
+        return DataProto.from_dict({"doubled": rewards * 2}, {}, {"total": float(rewards[:, 0].sum())})
+
+    @stage
+    def generate(self, batch: Generate.Reads) -> Generate.Writes:
+        lengths = batch.rewards[:, :1]
+        written = torch.arange(int(lengths.max())) < lengths
+        return Generate.Writes(responses=torch.where(written, lengths, torch.tensor(-1.0)))
+
+    @stage(Choose)
+    def choose(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        kept = data[data.batch["rewards"][:, 0] != 4.0]
+        kept.batch["kept"] = kept.batch["rewards"][:, 0] * 2
+        return kept
+
+    @stage(Twice)
+    def twice(self, data: DataProto) -> DataProto:
+        repeated = data.repeat(2)
+        assert repeated.batch is not None
+        repeated.batch["kept"] = torch.ones(len(repeated))
+        return repeated
+
+    @stage
+    def turn(self, batch: Turn.Reads) -> Turn.Writes:
+        order = np.arange(len(batch.rewards))[::-1].copy()
+        return from_rows(Turn.Writes(kept=batch.rewards[order, 0]), order)
+
+    @stage(Values)
+    def nothing(self, data: DataProto) -> None:
+        """This rank has no output."""
+
+    # --- what goes wrong ---
+
+    @stage(Values)
+    def sometimes_nothing(self, data: DataProto) -> DataProto | None:
+        assert data.batch is not None
+        return None if float(data.batch["rewards"].max()) > 4 else self.values(data)
+
+    @stage(Values)
+    def raises(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        if float(data.batch["rewards"].max()) > 4:
+            raise KeyError(f"row of {self.bias}")
+        return self.values(data)
+
+    @stage(Generate)
+    def wrong_dtype(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        rewards = data.batch["rewards"]
+        return DataProto.from_dict({"responses": rewards.double() if float(rewards.max()) > 4 else rewards})
+
+    @stage(Generate)
+    def loses_a_row(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        return DataProto.from_dict({"responses": data.batch["rewards"][1:]})
+
+    @stage(Generate)
+    def writes_into_it(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        data.batch["rewards"].add_(1.0)
+        return DataProto.from_dict({"responses": data.batch["rewards"]})
+
+    @stage(Generate)
+    def peeks(self, data: DataProto) -> None:
+        assert data.batch is not None
+        data.batch.get("unused", None)
+
+    @stage(Generate)
+    def dies(self, data: DataProto) -> None:
+        assert data.batch is not None
+        if float(data.batch["rewards"].max()) > 4:
+            os._exit(1)
+
+    @stage(Generate)
+    async def ask(self, data: DataProto) -> None:
+        """An async stage."""
+
+    @torch.no_grad()
+    @stage(Generate)
+    def decorated(self, data: DataProto) -> None:
+        """Something stands above the stage."""
+
+    # --- plain methods ---
+
+    def shows(self, factor: float = 1.0) -> float:
+        return self.bias * factor
+
+    def firsts(self) -> list[list[float]]:
+        """The first column of what each call so far was given."""
+        return self.seen
+
+    def refuses(self) -> None:
+        raise ValueError("not today")
+
+
+class Counted(StageSchema):
+    """For level `values` and warnings: a rule that only the whole can tell."""
+
+    class Reads(BatchSchema):
+        rewards: PerToken
+
+    class Writes(BatchSchema):
+        responses: Float64[Tensor, "batch response"]
