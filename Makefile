@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALL = python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 EDITABLE = --no-build-isolation --editable
 
-.PHONY: demo test test-peers test-oldest check types pyright format bench clean
+.PHONY: demo test test-peers test-oldest check lock types pyright format bench clean
 
 demo: .venv/.stamp  # train a small model by GRPO, under contract
 	cd docs/examples && ../../.venv/bin/python -m grpo_arithmetic
@@ -22,10 +22,14 @@ test-oldest: .venv/.stamp build/oldest/.stamp  # with the oldest tensordict that
 bench: .venv-peers/.stamp  # speed, beside verl
 	.venv-peers/bin/pytest tests/benchmarks -m bench
 
-check: .venv/.stamp types pyright  # style, types, floors
+check: .venv/.stamp types pyright  # style, types, floors, drift of the vocabulary
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/lint-imports
+	.venv/bin/batchpact lock --check --file docs/batchpact.lock.json
+
+lock: .venv/.stamp  # what the contracts of schemas/rl say, in a file whose changes can be reviewed
+	.venv/bin/batchpact lock --file docs/batchpact.lock.json
 
 types: .venv/.stamp build/types/batchpact
 	.venv/bin/mypy -p batchpact.schemas -p batchpact.dataproto -p batchpact.contracts -p grpo_arithmetic

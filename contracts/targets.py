@@ -35,6 +35,18 @@ def load(target: str) -> list[Pipeline]:
     return [value]
 
 
+def pipelines_in(target: str) -> list[Pipeline]:
+    """The pipelines that a target names, of which there may be none.
+
+    Raises:
+        SettingError: if there is no such module, file or name.
+    """
+    module, name, value = resolve(target)
+    if name:
+        return [value] if isinstance(value, Pipeline) else []
+    return list(_pipelines(module))
+
+
 def resolve(target: str) -> tuple[ModuleType, str, object]:
     """The module of a target, imported; the name in it, and what has that name: the module itself where it is empty.
 

@@ -31,6 +31,11 @@ class Printer:
         # What a machine reads is alone on the standard output.
         self._told = self._out if form is Format.TEXT else Console(stderr=True, highlight=False, soft_wrap=True)
 
+    @property
+    def failed(self) -> bool:
+        """Whether something was found."""
+        return not all(section.ok for section in self._sections)
+
     def show(self, section: Section, text: str) -> None:
         """Print a report, which is this text."""
         self._sections.append(section)
@@ -69,11 +74,10 @@ class Printer:
         Raises:
             typer.Exit: with 1, where something was found.
         """
-        ok = all(section.ok for section in self._sections)
         if self._form is not Format.TEXT:
-            document = Document(command=self._command, ok=ok, reports=tuple(self._sections))
+            document = Document(command=self._command, ok=not self.failed, reports=tuple(self._sections))
             typer.echo(FORMATS[self._form](document).rstrip("\n"))
             if self._form is Format.GITHUB:
                 write_summary(document)
-        if not ok:
+        if self.failed:
             raise typer.Exit(1)

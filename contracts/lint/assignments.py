@@ -33,6 +33,8 @@ class Assignments(Calls):
         match target:
             case ast.Name():
                 self.scope.set(target.id, value)
+                if target.id in self.scope.shared:
+                    self.machine.lend(value, "kept in a global", self.site(target))
             case ast.Tuple() | ast.List():
                 self._unpack(target.elts, value)
             case ast.Starred():

@@ -18,7 +18,6 @@ from batchpact.schemas.violations import Violation
 if TYPE_CHECKING:
     from batchpact.contracts.boundary import Boundary
     from batchpact.contracts.lint.baseline import Key
-    from batchpact.contracts.lint.linter import Linted
 
 
 def lint_targets(targets: Sequence[str], form: Format, *, undecidable: bool, baseline: str | None, write: bool) -> None:
@@ -46,8 +45,7 @@ def lint_targets(targets: Sequence[str], form: Format, *, undecidable: bool, bas
 
             stages.update((stage.spec.qualname, stage) for stage in stages_of(target))
     if stages:
-        with printer.importing("the baseline"):
-            _lint(printer, list(stages.values()), undecidable, baseline, write)
+        _lint(printer, list(stages.values()), undecidable, baseline, write)
     printer.finish()
 
 
@@ -62,15 +60,19 @@ def _lint(printer: Printer, stages: Sequence[Boundary], undecidable: bool, basel
     from batchpact.contracts.lint.baseline import read_baseline, write_baseline
     from batchpact.contracts.lint.linter import lint
 
-    known: frozenset[Key] = frozenset() if baseline is None or write else read_baseline(baseline)
+    known: frozenset[Key] = frozenset()
+    if baseline is not None and not write:
+        with printer.importing("the baseline"):
+            known = read_baseline(baseline)
     linted = lint(stages, undecidable=undecidable, known=known)
     if baseline is not None and write:
-        write_baseline(baseline, linted.keys)
+        with printer.importing("the baseline"):
+            write_baseline(baseline, linted.keys)
         printer.tell(f"{count(len(set(linted.keys)), 'known finding')} written to {baseline}")
         return
     printer.show(of_report(linted.report), _text(linted.report))
     if linted.gone:
-        printer.tell(_gone(linted))
+        printer.tell(_gone(linted.gone))
 
 
 def _text(report: Report) -> str:
@@ -86,6 +88,6 @@ def _text(report: Report) -> str:
     return "\n".join(lines)
 
 
-def _gone(linted: Linted) -> str:
-    lines = [f"{count(len(linted.gone), 'finding')} of the baseline no longer there; --write-baseline takes them out"]
-    return "\n".join([*lines, "", *(f"  {key.code}  {key.stage}  {key.field}" for key in linted.gone)])
+def _gone(keys: Sequence[Key]) -> str:
+    lines = [f"{count(len(keys), 'finding')} of the baseline no longer there; --write-baseline takes them out", ""]
+    return "\n".join([*lines, *(f"  {key.code}  {key.stage}  {key.field}" for key in keys)])

@@ -165,6 +165,9 @@ class Expressions(ABC):
         """A field of Reads or Writes, a store of a DataProto, or a method."""
         if batch.schema is not None:
             home = batch.schema.__batchpact__.homes.get(name)
+            if name == "__dict__":
+                self.machine.use_all(batch.flat, site)
+                return one(self.machine.copy(batch.flat))
             if home is None and hasattr(batch.schema, name):
                 return one(Method(batch, name))
             return self.machine.look([batch], name if home is None else home[0].key, how, site)

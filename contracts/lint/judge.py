@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from batchpact.contracts.boundary import Boundary
-from batchpact.contracts.lint.trace import Access, Site, Trace, Whole
+from batchpact.contracts.lint.trace import Access, Site, Trace
 from batchpact.contracts.lint.values import Entry, Field
 from batchpact.contracts.signature import keyword_parameters
 from batchpact.schemas.definitions import without_locals
@@ -44,8 +44,7 @@ class Judge:
         for access in self._trace.accesses:
             if not (access.own or self._asked_elsewhere(access)):
                 yield from self._read(access)
-        for whole in self._trace.whole:
-            yield from self._gone_through(whole)
+        yield from self._gone_through()
         yield from self._unused()
         for result in self._trace.results:
             for (key, placement), entry in result.entries.items():
@@ -86,19 +85,25 @@ class Judge:
             match = closest(access.key, (field.key for field in self._spec.reads.fields))
             hint = f"add {access.key} to it, or leave it alone"
             if self._spec.writes.field(access.key) is not None:
-                hint = "a field that is rewritten stands in both; add it to them"
+                hint = f"add {access.key} to it, too: a field that is rewritten stands in both"
             elif match is not None:
                 hint = f"closest name: '{match}'"
             yield self._found("BP071", access.key, access.site, actual, expected, hint, placement=access.placement)
 
-    def _gone_through(self, whole: Whole) -> Iterator[Violation]:
-        """A loop over a store of which the stage is handed nothing: its body never runs."""
+    def _gone_through(self) -> Iterator[Violation]:
+        """Loops over stores of which the stage is handed nothing, so that their bodies never run.
+
+        Code that goes through a store with declared fields, too, is code for whole batches, which is right for any.
+        """
         stores = {store for field in self._spec.reads.fields for store in _stores_of(field)}
-        if whole.own or whole.placement is None or whole.placement in stores or self._spec.reads.extra == "allow":
+        looped = [(whole.placement, whole.site) for whole in self._trace.whole if not whole.own]
+        if self._spec.reads.extra == "allow" or any(placement in stores for placement, _ in looped):
             return
-        name, expected = STORE_NAMES[whole.placement], f"{self._reads} declares nothing in it"
-        hint = "declare what the code needs of it"
-        yield self._found("BP071", name, whole.site, "gone through", expected, hint, "warning", whole.placement)
+        expected, hint = f"{self._reads} declares nothing in it", "declare what the code needs of it"
+        for placement, site in looped:
+            if placement is not None:
+                name = STORE_NAMES[placement]
+                yield self._found("BP071", name, site, "gone through", expected, hint, "warning", placement)
 
     def _unused(self) -> Iterator[Violation]:
         used = {access.key for access in self._trace.accesses}

@@ -142,6 +142,9 @@ def elements(machine: Machine, value: Value, site: Site) -> list[Element]:
             found += [Element(one(KeyOf(store)))] if store.given else []
             found += [Element(one(Text(key)), (*entry.sites, None)[0]) for key, entry in machine.held(store)]
             found += [Element(UNKNOWN)] if store.open else []
+        elif isinstance(atom, Batch) and atom.schema is not None:  # pydantic gives pairs of name and value
+            machine.use_all(atom.flat, site)
+            found.append(Element(one(Items([Element(one(KeyOf(atom.flat))), Element(UNKNOWN)]))))
         elif isinstance(atom, Batch):
             found.append(Element(one(machine.derive(atom))))
         elif isinstance(atom, Live) and isinstance(atom.thing, type) and hasattr(atom.thing, "__members__"):

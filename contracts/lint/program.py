@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+import os
 from collections.abc import Callable
 from types import FunctionType, MappingProxyType, MethodType
 
@@ -99,4 +100,4 @@ def is_known(module: str) -> bool:
 
 def folder_of(function: FunctionType) -> str:
     """The folder in which a function is written."""
-    return function.__code__.co_filename.rpartition("/")[0]
+    return os.path.dirname(function.__code__.co_filename)

@@ -21,14 +21,16 @@ class Scope:
         parent: the scope around it.
         live: the names of the program around it: the cells of a closure, and the module.
         inner: whether it is the scope of a comprehension, into which `:=` does not assign.
-        elsewhere: the names that it declares `nonlocal` or `global`.
+        nonlocals: the names that it declares `nonlocal`.
+        shared: the names that it declares `global`.
     """
 
     names: dict[str, Value] = field(default_factory=dict)
     parent: Scope | None = None
     live: Mapping[str, object] | None = None
     inner: bool = False
-    elsewhere: set[str] = field(default_factory=set)
+    nonlocals: set[str] = field(default_factory=set)
+    shared: set[str] = field(default_factory=set)
 
     def find(self, name: str) -> Value | None:
         """What a name may be; None where nothing is known of it. A live object is still to be looked at."""
@@ -46,7 +48,7 @@ class Scope:
     def set(self, name: str, value: Value) -> None:
         """Assign to a name."""
         scope = self
-        while scope.parent is not None and name in scope.elsewhere:
+        while scope.parent is not None and name in scope.nonlocals:
             scope = scope.parent
         if scope is not self and name in scope.names:
             value = union((scope.names[name], value))

@@ -51,4 +51,5 @@ def _of_value(value: object) -> Iterator[Boundary]:
         yield from _of_module(value)
     elif isinstance(value, type) and not issubclass(value, StageSchema):
         for member in vars(value).values():
-            yield from _of_value(member) if not isinstance(member, type) else ()
+            inner = member.__func__ if isinstance(member, (staticmethod, classmethod)) else member
+            yield from _of_value(inner) if not isinstance(inner, type) else ()

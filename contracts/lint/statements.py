@@ -113,7 +113,7 @@ class Statements(Assignments):
                 for item in node.items:
                     value = self.value(item.context_expr)
                     if item.optional_vars is not None:
-                        self.assign(item.optional_vars, value)
+                        self.assign(item.optional_vars, self._entered(value))
                 return self.run(node.body)
             case ast.Match():
                 return self._match(node)
@@ -135,8 +135,10 @@ class Statements(Assignments):
             case ast.ImportFrom():
                 for alias in node.names:
                     self.scope.set(alias.asname or alias.name, imported(f"{self._module(node)}.{alias.name}"))
-            case ast.Global() | ast.Nonlocal():
-                self.scope.elsewhere.update(node.names)
+            case ast.Nonlocal():
+                self.scope.nonlocals.update(node.names)
+            case ast.Global():
+                self.scope.shared.update(node.names)
             case _ if isinstance(node, _TRY_STAR):
                 return self._try(node)
         return True
@@ -155,6 +157,12 @@ class Statements(Assignments):
         self.scope.names = _joined([end for end, _ in ends]) if ends else names
         self.machine.visible = set().union(*(end for _, end in ends)) if ends else visible
         return bool(ends)
+
+    @staticmethod
+    def _entered(value: Value) -> Value:
+        """What `with` gives: what a generator function yields, or the context itself."""
+        parts = (union(e.value for e in atom.elements) if isinstance(atom, Items) else one(atom) for atom in value)
+        return union(parts)
 
     def _match(self, node: ast.Match) -> bool:
         self.value(node.subject)

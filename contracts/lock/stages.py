@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from batchpact.contracts.lock.change import Change, Role, Verdict
-from batchpact.contracts.lock.fields import Found, changed_fields, changed_schema, side
+from batchpact.contracts.lock.fields import Found, changed_fields, side
 from batchpact.contracts.lock.rules import RULES
+from batchpact.contracts.lock.schemas import changed_schema
 from batchpact.contracts.proof.scopes import scoped
 from batchpact.schemas.record import SchemaSpec, StageSpec
 from batchpact.schemas.text import join_names

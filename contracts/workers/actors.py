@@ -15,6 +15,7 @@ class RayWorkers:
 
     Args:
         count: how many.
+        made_with: the arguments of each `Worker`.
         options: Ray's own options for each actor (`num_cpus`, `num_gpus`, `resources`, `max_restarts`, ...).
         start_timeout: the seconds within which Ray has to find a place for every worker.
 
@@ -22,13 +23,15 @@ class RayWorkers:
         WorkerError: naming the first worker that did not start, with what was asked for and what is free.
     """
 
-    def __init__(self, count: int, options: Mapping[str, Any], start_timeout: float) -> None:
+    def __init__(
+        self, count: int, made_with: tuple[Any, ...], options: Mapping[str, Any], start_timeout: float
+    ) -> None:
         ray = _ray()
         if not ray.is_initialized():
             ray.init()
         make = ray.remote(Worker)
         make = make.options(**options) if options else make
-        self._actors: list[Any] = [make.remote() for _ in range(count)]
+        self._actors: list[Any] = [make.remote(*made_with) for _ in range(count)]
         ready = [actor.ready.remote() for actor in self._actors]
         _, waiting = ray.wait(ready, num_returns=count, timeout=start_timeout)
         if waiting:
@@ -45,7 +48,7 @@ class RayWorkers:
 
     def ask(self, calls: Mapping[int, Call]) -> dict[int, object]:
         """Call all at the same time; where one has died, nobody waits for the others, who may be waiting for it."""
-        from ray.exceptions import RayActorError, RayError
+        from ray.exceptions import ActorUnavailableError, RayActorError, RayError
 
         ray = _ray()
         ranks = {getattr(self._actors[rank], call.method).remote(*call.args): rank for rank, call in calls.items()}
@@ -57,7 +60,8 @@ class RayWorkers:
             try:
                 answers[rank] = ray.get(done[0])
             except RayActorError as error:
-                answers[rank] = Failure("the worker died", str(error), "")
+                gone = "is not reachable" if isinstance(error, ActorUnavailableError) else "died"
+                answers[rank] = Failure(f"the worker {gone}", str(error), "")
                 break
             except RayError as error:  # what was sent to it, or what it answers, does not travel
                 answers[rank] = Failure(str(error).strip().splitlines()[-1], str(error), "")

@@ -33,7 +33,8 @@ class WorkerError(RuntimeError):
     """A worker raised, died or never started. No contract was broken, and the caller's batch is what it was.
 
     Attributes:
-        doing: what was called: the name of a stage or a method, or the making of the worker.
+        doing: what was called, in words.
+        stage: the stage that was called; None for a plain method, and where the worker was to be made.
         rank: the worker.
         rows: the rows `[start, stop)` of the caller's batch that it had; None where it had none.
         node: the machine of the worker, where it is known.
@@ -48,6 +49,7 @@ class WorkerError(RuntimeError):
         rank: int,
         cause: str,
         *,
+        stage: str | None = None,
         rows: Span | None = None,
         node: str = "",
         traceback: str = "",
@@ -55,6 +57,7 @@ class WorkerError(RuntimeError):
     ) -> None:
         super().__init__(doing, rank, cause)
         self.doing = doing
+        self.stage = stage
         self.rank = rank
         self.cause = cause
         self.rows = rows
@@ -74,7 +77,7 @@ class WorkerError(RuntimeError):
 
 
 def worker_error(
-    doing: str, failures: Mapping[int, Failure], rows: Mapping[int, Span] | None = None
+    doing: str, failures: Mapping[int, Failure], *, stage: str | None = None, rows: Mapping[int, Span] | None = None
 ) -> ContractError | WorkerError:
     """One error for a call in which ranks failed, of the first of them.
 
@@ -87,8 +90,10 @@ def worker_error(
         violations = [violation.at(Where(rank=rank)) for violation in broken.violations]
         return type(broken)(f"{broken.subject}, on {_place(rank, span)}", violations, broken.dims)
     others = sorted(set(failures) - {rank})
-    cause, node, traceback = failure.cause, failure.node, failure.traceback
-    return WorkerError(doing, rank, cause, rows=span, node=node, traceback=traceback, others=others)
+    node, traceback = failure.node, failure.traceback
+    return WorkerError(
+        doing, rank, failure.cause, stage=stage, rows=span, node=node, traceback=traceback, others=others
+    )
 
 
 def _place(rank: int, rows: Span | None) -> str:

@@ -17,6 +17,7 @@ from batchpact.contracts.workers.errors import Failure, worker_error
 from batchpact.contracts.workers.local import LocalWorkers
 from batchpact.contracts.workers.places import Call, Place
 from batchpact.contracts.workers.stage_call import StageCall
+from batchpact.contracts.workers.worker import Worker
 from batchpact.schemas.errors import DeclarationError, SettingError
 from batchpact.schemas.violations import Violation
 
@@ -72,10 +73,13 @@ class WorkerGroup:
         self._stages: dict[str, StageCall] = {}
         ranks = dp * ranks_per_dp
         self._place: Place | None
-        self._place = LocalWorkers(ranks) if backend == "local" else RayWorkers(ranks, ray_options or {}, start_timeout)
+        if backend == "local":
+            self._place = LocalWorkers(ranks, lambda: Worker(cls, args, kwargs))
+        else:
+            self._place = RayWorkers(ranks, (cls, args, kwargs), ray_options or {}, start_timeout)
         made = False
         try:
-            self._ask("making the worker", "start", (cls, args, kwargs), range(ranks))
+            self._ask("making the worker", "start", (), range(ranks))
             made = True
         finally:
             if not made:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import Context
 from typing import Any
 
@@ -17,10 +17,11 @@ class LocalWorkers:
 
     Args:
         count: how many.
+        make: makes one.
     """
 
-    def __init__(self, count: int) -> None:
-        self._workers = [Worker() for _ in range(count)]
+    def __init__(self, count: int, make: Callable[[], Worker]) -> None:
+        self._workers = [make() for _ in range(count)]
 
     def share(self, value: object) -> object:
         """The value itself: every worker copies a batch when it gets one."""

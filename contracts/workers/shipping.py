@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.passage import Passage
+from batchpact.contracts.workers.cutting import cuts, group_fields
 from batchpact.contracts.workers.errors import Span
 from batchpact.dataproto.binding import bound
 from batchpact.dataproto.carriers import OURS
@@ -36,7 +38,9 @@ class Shipment(NamedTuple):
 
 
 def ship(boundary: Boundary, passage: Passage, groups: int) -> Shipment:
-    """Cut what a stage reads of a batch into parts: equal ones by neutral rows where it is `pad_safe`, else as they come.
+    """Cut what a stage reads of a batch into parts: equal ones by neutral rows where it is `pad_safe`, else uneven.
+
+    Where the Reads declare a `Group()`, no row is added and no group is cut.
 
     Args:
         boundary: the contract.
@@ -50,18 +54,15 @@ def ship(boundary: Boundary, passage: Passage, groups: int) -> Shipment:
         data._marks = data._marks._replace(pads=pads)
     rows = len(data)
     added = None
-    if rows % groups and boundary.spec.pad_safe and boundary.spec.rows.kind == "same":
+    if rows % groups and boundary.spec.pad_safe and boundary.spec.rows.kind == "same" and not group_fields(boundary):
         data._bound = bound(boundary.reads, {})
         data, _ = pad_dataproto_to_divisor(data, groups)
         data._bound = None
         added = data.pad_mask
         added[:rows] = False
-    parts = [part for part in data.chunk(groups, uneven=True) if len(part)] if rows else [data]
-    spans, start = [], 0
-    for part in parts:
-        spans.append((start, start + len(part)))
-        start += len(part)
-    return Shipment(data, parts, spans, added)
+    parts = data._cut(cuts(boundary, data, groups)) if rows else [data]
+    ends = [0, *accumulate(map(len, parts))]
+    return Shipment(data, parts, list(pairwise(ends)), added)
 
 
 def shipped_bytes(data: DataProto, args: Mapping[str, object]) -> dict[str, int]:

@@ -38,7 +38,9 @@ class StageCall:
         contract: the contract of the stage, by which `contract_of` and pipelines know it.
     """
 
-    def __init__(self, contract: Boundary, method: str, place: Callable[[], Place], groups: int, ranks_per_group: int) -> None:
+    def __init__(
+        self, contract: Boundary, method: str, place: Callable[[], Place], groups: int, ranks_per_group: int
+    ) -> None:
         self.contract = contract
         self.__name__ = method
         self._variants = Variants(contract)
@@ -100,7 +102,7 @@ class StageCall:
         answers = place.ask(calls)
         failures = {rank: answer for rank, answer in answers.items() if isinstance(answer, Failure)}
         if failures:
-            raise worker_error(f"stage '{boundary.name}'", failures, spans)
+            raise worker_error(f"stage '{boundary.name}'", failures, stage=boundary.name, rows=spans)
         firsts = [rank for rank in calls if rank % self._ranks_per_group == 0]
         written = [answer for rank in firsts if isinstance(answer := answers[rank], DataProto)]
         if not written:

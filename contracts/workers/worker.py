@@ -6,6 +6,7 @@ import platform
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from batchpact.contracts.configuration import use_config
@@ -15,8 +16,10 @@ from batchpact.contracts.variants import Answers, Variants
 from batchpact.contracts.workers.errors import Failure
 from batchpact.dataproto.carriers import OURS
 from batchpact.dataproto.container import DataProto
+from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.stores import Stores, rows_of
+from batchpact.schemas.violations import Violation
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,22 +46,28 @@ class Order:
 
 
 class Worker:
-    """One worker: an instance of a team's class, once it is made, and its rank.
+    """One worker: an instance of a team's class, which is made when it is first needed, also after a restart.
 
     Nothing is raised: what goes wrong is returned as a `Failure`, so that it arrives whole from another process.
+
+    Args:
+        cls: the class.
+        args: its arguments.
+        kwargs: its keyword arguments.
     """
 
-    def __init__(self) -> None:
-        self._instance: Any = None
+    def __init__(self, cls: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+        self._make: Callable[[], object] = partial(cls, *args, **kwargs)
+        self._made: Any = None
         self._variants: dict[str, Variants] = {}
 
     def ready(self) -> None:
         """Answer at all: the worker has a place."""
 
-    def start(self, cls: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Failure | None:
+    def start(self) -> Failure | None:
         """Make the instance."""
         try:
-            self._instance = cls(*args, **kwargs)
+            self._instance()
         except Exception as error:
             return _failure(error)
         return None
@@ -66,7 +75,7 @@ class Worker:
     def call(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
         """Call a plain method."""
         try:
-            return getattr(self._instance, name)(*args, **kwargs)
+            return getattr(self._instance(), name)(*args, **kwargs)
         except Exception as error:
             return _failure(error)
 
@@ -84,7 +93,7 @@ class Worker:
         return written if collect else None
 
     def _run(self, order: Order, part: DataProto) -> DataProto | None:
-        method = getattr(self._instance, order.method)
+        method = getattr(self._instance(), order.method)
         owner = getattr(method, "__self__", None)
         boundary = self._variants_of(order.method, method).under(order.answers)
         kwargs, settings, kept_back = dict(order.kwargs), order.settings, order.kept_back
@@ -97,11 +106,20 @@ class Worker:
             if result is None:
                 boundary.leave(passage, result)
                 return None
+            if type(result) is tuple:
+                expected = "a worker of a group returns its Writes, a batch or None; no tuples yet"
+                violation = Violation(code="BP035", field="result", actual=describe(result), expected=expected)
+                raise ContractError(f"where stage '{boundary.name}' returns its result", [violation])
             fields, origin = boundary.judge(passage, result)
         made: DataProto = OURS.make(part, fields, rows_of(fields))
         if boundary.spec.rows.kind not in ("same", "new"):
             made._marks = made._marks._replace(origin=origin)
         return made
+
+    def _instance(self) -> Any:
+        if self._made is None:
+            self._made = self._make()
+        return self._made
 
     def _variants_of(self, name: str, method: object) -> Variants:
         if name not in self._variants:

@@ -1,7 +1,8 @@
 """Tensors and arrays inside cells and meta, at any depth: they travel as their bytes, too.
 
 Pickle alone would have torch save each of them into a file of its own in memory, and leave arrays that came through
-Ray read-only. So what holds some is sent as a copy of its dicts, lists and tuples, in which they are exchanged.
+Ray read-only, which would also hold the whole object in the store. So what holds some is sent as a copy of its dicts,
+lists and tuples, in which they are exchanged. In objects of other classes they are left to pickle.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from batchpact.dataproto.wire.packing import Form, Packing, is_bytes, is_plain
 from batchpact.dataproto.wire.transport import Transport, asked
 from batchpact.dataproto.wire.unpacking import Unpacking
 
-_CONTAINERS = {dict, list, tuple}
 _ARRAYS = {Tensor, np.ndarray}
 
 
@@ -56,9 +56,9 @@ class Exchange:
 
     def of_dict(self, values: dict[str, Any]) -> dict[str, Any]:
         """These values, which stay as they are; the same dict if there is nothing to exchange."""
-        return (
-            {key: self._exchanged(value) for key, value in values.items()} if hold_arrays(values.values()) else values
-        )
+        if not hold_arrays(values.values()):
+            return values
+        return {key: self._exchanged(value) for key, value in values.items()}
 
     def of_list(self, values: list[Any]) -> list[Any]:
         """The same for a list."""
@@ -66,7 +66,7 @@ class Exchange:
 
     def _exchanged(self, value: Any) -> Any:
         kind = type(value)
-        if kind not in _CONTAINERS and kind not in _ARRAYS:
+        if kind not in _ARRAYS and not _is_container(kind):
             return value
         known = self._made.get(id(value))
         if known is not None:
@@ -80,11 +80,12 @@ class Exchange:
             made = self._made[id(value)] = []
             made.extend(self._exchanged(held) for held in value)
             return made
-        if kind is tuple:
-            made = tuple(self._exchanged(held) for held in value)
-        else:
+        if kind in _ARRAYS:
             bare = is_plain(value) if kind is Tensor else is_bytes(value)
             made = Inner(value, self._asked) if bare else value
+        else:
+            held = [self._exchanged(held) for held in value]
+            made = tuple(held) if kind is tuple else kind._make(held)
         # A tuple that holds a list that holds the tuple has been made on the way.
         return self._made.setdefault(id(value), made)
 
@@ -97,9 +98,14 @@ def hold_arrays(values: Iterable[Any]) -> bool:
         kinds = set(map(type, level))
         if not kinds.isdisjoint(_ARRAYS):
             return True
-        if kinds.isdisjoint(_CONTAINERS):
+        containers = {kind for kind in kinds if _is_container(kind)}
+        if not containers:
             return False
-        fresh = {id(value): value for value in level if type(value) in _CONTAINERS and id(value) not in seen}
+        fresh = {id(value): value for value in level if type(value) in containers and id(value) not in seen}
         seen.update(fresh)
         level = [*chain.from_iterable(held.values() if type(held) is dict else held for held in fresh.values())]
     return False
+
+
+def _is_container(kind: type[Any]) -> bool:
+    return kind is dict or kind is list or (issubclass(kind, tuple) and (kind is tuple or hasattr(kind, "_make")))

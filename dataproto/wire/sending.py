@@ -52,7 +52,7 @@ def reduce(
         "tensors": packing.tensors(held),
         "columns": {key: _column(column, packing, exchange) for key, column in columns.items()},
         "meta": exchange.of_dict(dict(meta)),
-        "unseen": unseen,
+        "unseen": exchange.of_dict(unseen),
         "transport": (wanted.zero_copy, wanted.device),
     }
     return receive, (Opening(), kind, header)

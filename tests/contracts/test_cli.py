@@ -70,6 +70,22 @@ class TestTargets:
 
         assert check() == (0, FINE + "\n")
 
+    def test_some_of_them_may_be_there_for_other_commands(self) -> None:
+        Path("pyproject.toml").write_text(
+            '[tool.batchpact]\ntargets = ["empty_plan", "healthy_plan:small", "healthy_plan:Sum"]\n'
+        )
+
+        assert check() == (0, FINE + "\n")
+
+    def test_but_not_all(self) -> None:
+        Path("pyproject.toml").write_text('[tool.batchpact]\ntargets = ["empty_plan", "healthy_plan:Sum"]\n')
+
+        assert check() == (
+            2,
+            "1 problem in the target empty_plan, healthy_plan:Sum\n\n"
+            "  BP052 setting  target  none of them holds a pipeline; a module that makes one\n",
+        )
+
 
 def test_without_a_command_it_shows_the_help() -> None:
     output = CliRunner().invoke(app, []).output

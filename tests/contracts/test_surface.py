@@ -25,6 +25,7 @@ NAMES = [
     "observe",
     "stage",
     "use_config",
+    "when",
 ]
 
 

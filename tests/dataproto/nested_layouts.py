@@ -12,7 +12,7 @@ import torch
 from batchpact.dataproto import DataProto
 from tests.dataproto.support import offsets
 
-LENGTHS = ([2, 0, 3, 1], [2, 2], [0], [])
+LENGTHS: tuple[list[int], ...] = ([2, 0, 3, 1], [2, 2], [0], [])
 """Lengths of rows: different ones with an empty row among them, equal ones, one empty row, no row."""
 
 

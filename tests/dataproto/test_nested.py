@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from batchpact.dataproto import nested
 from batchpact.dataproto.rows import Rows, plan_rows
@@ -124,3 +126,48 @@ def test_dense_rows_become_a_jagged_tensor() -> None:
 
     assert plain_tensor(flat) == plain_tensor(jagged([1, 2], [], [3]))
     assert plain_tensor(deep) == plain_tensor(jagged_on_2([[1, 2], [3, 4]], [[5], [6]]))
+
+
+def test_what_is_made_of_tensors_that_share_their_offsets_shares_its_own() -> None:
+    """Else torch could not add tokens and masks that it could add before."""
+    tokens, other = jagged([1, 2], [3], []), jagged([1, 2], [3], [])
+    mask = torch.nested.nested_tensor_from_jagged(tokens.values() * 0 + 1, tokens.offsets())  # type: ignore[attr-defined]
+    order = plan_rows("op", [2, 0, 0], 3)
+    shared: nested.SharedOffsets = {}
+
+    taken = [nested.take(tensor, order) for tensor in (tokens, mask, other)]
+    joined = [nested.cat([tensor, tensor], shared) for tensor in (tokens, mask, other)]
+
+    for one, two, three in (taken, joined):
+        assert one.offsets() is two.offsets()  # type: ignore[attr-defined]
+        assert one.offsets() is not three.offsets()  # type: ignore[attr-defined]
+    assert plain_tensor(taken[0] + taken[1]) == plain_tensor(jagged([], [2, 3], [2, 3]))
+    assert plain_tensor(joined[0] + joined[1]) == plain_tensor(jagged([2, 3], [4], [], [2, 3], [4], []))
+
+
+class Counting(TorchDispatchMode):  # type: ignore[no-untyped-call]
+    """Counts what torch is asked to do."""
+
+    count = 0
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.count += 1
+        return func(*args, **(kwargs or {}))
+
+
+def test_the_work_does_not_grow_with_the_number_of_rows() -> None:
+    def work(rows: int) -> list[int]:
+        tensor = jagged(*([1] * (row % 3) for row in range(rows)))
+        whole = Rows.span(0, rows)
+        counts = []
+        for make in (
+            lambda: nested.take(tensor, plan_rows("op", slice(None, None, -1), rows)),
+            lambda: nested.take(tensor, whole),
+            lambda: nested.cat([tensor, tensor], {}),
+        ):
+            with Counting() as counting:
+                make()
+            counts.append(counting.count)
+        return counts
+
+    assert work(3) == work(300)

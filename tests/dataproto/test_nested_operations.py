@@ -235,7 +235,7 @@ def test_batches_of_other_lengths_differ(name: str, changed: list[int]) -> None:
     data, other = (DataProto.from_dict({"x": layout.nested(lengths)}) for lengths in ([2, 0, 3, 1], changed))
 
     assert data != other
-    with pytest.raises(BatchError, match="x|rows"):
+    with pytest.raises(BatchError, match=r"x  the sides differ|rows on the left"):
         data.union(other)
 
 
@@ -270,7 +270,7 @@ def test_the_gradient_reaches_a_row_as_often_as_it_was_taken(name: str, case: st
 def test_rows_of_different_lengths_make_no_axis(name: str, fold: Callable[[DataProto], DataProto]) -> None:
     data = DataProto.from_dict({"x": LAYOUTS[name].nested([2, 0, 3, 1])})
 
-    with pytest.raises(BatchError, match="BP045 store  x  .*; a dense tensor: rows of different lengths make no axis"):
+    with pytest.raises(BatchError, match=r"BP045 store  x  .*; a dense tensor: rows of different lengths make no axis"):
         fold(data)
 
 

@@ -150,3 +150,26 @@ def test_what_numpy_would_take_for_something_else_is_refused(item: object, text:
     with pytest.raises(BatchError) as caught:
         plan_rows("slice", item, 4)
     assert str(caught.value) == f"1 problem in DataProto.slice; nothing was changed\n\n  BP044 index  index  {text}"
+
+
+@pytest.mark.parametrize("item", [slice(1, 4, 2), [1, 3]])
+def test_rows_are_taken_from_whatever_holds_one_by_one(item: Any) -> None:
+    plan = plan_rows("op", item, FIVE)
+
+    assert list(plan.among("abcde")) == ["b", "d"]
+    assert plan.of(np.arange(FIVE)).tolist() == [1, 3]
+
+
+def test_a_result_is_made_once_for_the_very_same_sources() -> None:
+    plan, made = Rows.span(0, 2), []
+    one, other = [1], [1]  # equal, and not the same
+
+    def make() -> list[int]:
+        made.append(len(made))
+        return [len(made)]
+
+    results = [plan.once((source, None), make) for source in (one, other, one)]
+
+    assert results == [[1], [2], [1]]
+    assert results[0] is results[2]
+    assert Rows.span(0, 2).once((one, None), make) == [3]

@@ -1,4 +1,4 @@
-"""The functions around the container, side by side with verl's; where ours differ on purpose, a test says so."""
+"""The functions around the container, side by side with verl's."""
 
 from __future__ import annotations
 
@@ -73,17 +73,6 @@ def test_a_result_without_marks_is_unpadded_by_position(verl: Any) -> None:
     ours, theirs = both(verl, 5)
 
     assert plain(dataproto.unpad_dataproto(ours, 2)) == plain(verl.unpad_dataproto(theirs, 2))
-
-
-def test_differs_a_reordered_batch_is_unpadded_by_its_marks(verl: Any) -> None:
-    ours, theirs = both(verl, 3)
-    order = torch.tensor([3, 0, 1, 2])
-    padded, their_padded = dataproto.pad_dataproto_to_divisor(ours, 4)[0], verl.pad_dataproto_to_divisor(theirs, 4)[0]
-    padded.reorder(order)
-    their_padded.reorder(order)
-
-    assert dataproto.unpad_dataproto(padded, 1) == ours
-    assert plain(verl.unpad_dataproto(their_padded, 1)) == plain(ours[[0, 0, 1]])
 
 
 def test_auto_padding_is_the_same_switch(verl: Any, monkeypatch: pytest.MonkeyPatch) -> None:

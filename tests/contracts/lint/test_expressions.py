@@ -100,3 +100,21 @@ class TestReads:
                 return One.Writes(y=batch.x)
         """
         assert found(source, tmp_path) == []
+
+    @pytest.mark.parametrize(
+        "use",
+        [
+            "batch.__dict__.values()",
+            "[value for name, value in batch]",
+            "batch.model_dump().values()",
+            "dict(batch).values()",
+            "elsewhere(batch)",
+        ],
+    )
+    def test_all_of_its_fields_can_be_used_at_once(self, use: str, tmp_path: Path) -> None:
+        source = f"""
+            @stage
+            def compute(batch: One.Reads) -> One.Writes:
+                return One.Writes(y=sum({use}))
+        """
+        assert found(source, tmp_path) == []

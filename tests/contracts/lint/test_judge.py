@@ -37,8 +37,8 @@ class TestReads:
              "closest name: 'score'"),
             ('data.meta_info["turns"]', "3:20 BP071 turns read from meta_info; Each.Reads does not declare it; "
              "closest name: '__turns__'"),
-            ('data.batch["total"]', "3:16 BP071 total read from batch; Each.Reads does not declare it; a field that is "
-             "rewritten stands in both; add it to them"),
+            ('data.batch["total"]', "3:16 BP071 total read from batch; Each.Reads does not declare it; add total to "
+             "it, too: a field that is rewritten stands in both"),
         ],
     )  # fmt: skip
     def test_a_look_that_does_not_fit(self, body: str, expected: str, tmp_path: Path) -> None:
@@ -116,6 +116,17 @@ class TestReads:
             f"3:23 BP071 non_tensor_batch gone through; {expected}",
             f"5:31 BP071 meta_info gone through; {expected}",
         ]
+
+    def test_a_loop_that_does_the_same_with_every_store_is_right_for_any_batch(self, tmp_path: Path) -> None:
+        source = """
+            @stage(One)
+            def compute(data):
+                for store in (data.batch, data.non_tensor_batch, data.meta_info):
+                    for key, value in store.items():
+                        print(key, value)
+                return DataProto.from_dict({"y": data.batch["x"]})
+        """
+        assert found(source, tmp_path) == []
 
 
 class TestUnused:

@@ -8,7 +8,7 @@ from textwrap import dedent
 
 import pytest
 
-from tests.contracts.lint.support import found, reading, unasked, undeclared, unset, unused
+from tests.contracts.lint.support import found, opaque, reading, unasked, undeclared, unset, unused
 
 
 @pytest.mark.parametrize(
@@ -178,6 +178,33 @@ def test_names_of_the_function_around_are_assigned(tmp_path: Path) -> None:
         data.batch[key]
     """
     assert found(reading(dedent(body)), tmp_path) == [undeclared("8:16", "read from batch")]
+
+
+def test_a_context_that_a_generator_makes_gives_what_it_yields(tmp_path: Path) -> None:
+    source = """
+        import contextlib
+
+        @contextlib.contextmanager
+        def halved(data):
+            yield data[:2]
+
+        @stage(One)
+        def compute(data):
+            with halved(data) as half:
+                return DataProto.from_dict({"y": half.batch["x"] + half.batch["z"]})
+    """
+    assert found(source, tmp_path) == [undeclared("10:71", "read from batch")]
+
+
+def test_a_batch_that_is_kept_in_a_global_may_be_used_anywhere(tmp_path: Path) -> None:
+    source = """
+        @stage(One)
+        def compute(data):
+            global kept
+            kept = data
+            return elsewhere()
+    """
+    assert found(source, tmp_path, undecidable=True) == [opaque("4:5", "kept in a global")]
 
 
 def test_very_long_code_is_read_to_its_end(tmp_path: Path) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-import threading
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import torch
@@ -41,11 +42,11 @@ def batch_of(rows: int, *more: str) -> DataProto:
 
 
 class Case(NamedTuple):
-    """A call of one stage."""
+    """A call of one stage, which takes batches of some rows or more."""
 
     method: str
-    kwargs: dict[str, Any] = {}
-    config: dict[str, Any] = {}
+    kwargs: Mapping[str, Any] = MappingProxyType({})
+    config: Mapping[str, Any] = MappingProxyType({})
     fields: tuple[str, ...] = ()
     least: int = 0
 
@@ -68,7 +69,7 @@ ROWS = {"even": 8, "uneven": 7, "fewer than workers": 3, "one": 1, "none": 0}
 
 def call(target: Any, case: Case, batch: DataProto) -> Any:
     """Call a stage of an instance or of a group, under the configuration of the case."""
-    with use_config(case.config):
+    with use_config(dict(case.config)):
         return getattr(target, case.method)(batch, **case.kwargs)
 
 
@@ -93,10 +94,3 @@ def assert_same(group: WorkerGroup, case: Case, rows: int) -> None:
     assert {key: made.last_writer(key) for key in made.stores().names()} == {
         key: alone.last_writer(key) for key in alone.stores().names()
     }
-
-
-class Unpicklable:
-    """A cell that can neither be sent nor copied."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import torch
-from jaxtyping import Float32, Float64
+from jaxtyping import Float32
 from torch import Tensor
 
 from batchpact.contracts import from_rows, stage
@@ -15,7 +15,9 @@ from batchpact.dataproto import DataProto, column
 from batchpact.schemas import (
     Arg,
     BatchSchema,
+    Finite,
     From,
+    Group,
     Jagged,
     Merge,
     Meta,
@@ -69,6 +71,19 @@ class Neutral(StageSchema):
     class Writes(BatchSchema):
         doubled: PerToken
         total: Annotated[Meta[float], Merge("sum")]
+
+
+class Advantage(StageSchema):
+    """Each row beside the mean of its group."""
+
+    pad_safe = True
+
+    class Reads(BatchSchema):
+        scores: Float32[Tensor, "batch"]
+        uid: Annotated[NonTensor[str], Group()]
+
+    class Writes(BatchSchema):
+        advantages: Annotated[Float32[Tensor, "batch"], Finite()]
 
 
 class Generate(StageSchema):
@@ -138,6 +153,13 @@ class Critic:
         return DataProto.from_dict({"doubled": rewards * 2}, {}, {"total": float(rewards[:, 0].sum())})
 
     @stage
+    def advantage(self, batch: Advantage.Reads) -> Advantage.Writes:
+        uids = batch.uid.tolist()
+        self.seen.append(batch.scores.tolist())
+        means = {uid: batch.scores[[other == uid for other in uids]].mean() for uid in uids}
+        return Advantage.Writes(advantages=batch.scores - torch.tensor([float(means[uid]) for uid in uids]))
+
+    @stage
     def generate(self, batch: Generate.Reads) -> Generate.Writes:
         lengths = batch.rewards[:, :1]
         written = torch.arange(int(lengths.max())) < lengths
@@ -198,6 +220,10 @@ class Critic:
         return DataProto.from_dict({"responses": data.batch["rewards"]})
 
     @stage(Generate)
+    def in_a_tuple(self, data: DataProto) -> tuple[DataProto, int]:
+        return self.generate(data), 1
+
+    @stage(Generate)
     def peeks(self, data: DataProto) -> None:
         assert data.batch is not None
         data.batch.get("unused", None)
@@ -228,13 +254,3 @@ class Critic:
 
     def refuses(self) -> None:
         raise ValueError("not today")
-
-
-class Counted(StageSchema):
-    """For level `values` and warnings: a rule that only the whole can tell."""
-
-    class Reads(BatchSchema):
-        rewards: PerToken
-
-    class Writes(BatchSchema):
-        responses: Float64[Tensor, "batch response"]

@@ -35,8 +35,8 @@ def failing(method: str, kind: type[Exception], dp: int = 3) -> Any:
 def test_an_exception_of_a_worker_is_raised_once_with_its_place_and_traceback() -> None:
     error = failing("raises", WorkerError)
 
-    assert (error.doing, error.rank, error.rows, error.node, error.others) == (
-        "stage 'raises'",
+    assert (error.stage, error.rank, error.rows, error.node, error.others) == (
+        "raises",
         1,
         (3, 5),
         NODE,
@@ -57,7 +57,7 @@ def test_a_broken_contract_stays_one_and_says_the_rank() -> None:
         "1 problem where stage 'wrong_dtype' returns its result, on rank 1, rows [3, 5)"
     )
     assert [(v.code, v.field, v.where.rank, v.where.stage) for v in error.violations] == [
-        ("BP011", "responses", 1, "wrong_dtype")
+        ("BP005", "responses", 1, "wrong_dtype")
     ]
 
 
@@ -89,8 +89,15 @@ def test_some_workers_without_a_result_are_refused() -> None:
 
     assert str(error) == (
         "1 problem where stage 'sometimes_nothing' returns its result\n\n"
-        "  BP035 not_a_batch  result  None from rank 1, 2, declared a result for every part, or for none"
+        "  BP035 result  result  None from rank 1, 2; a result for every part, or for none"
     )
+
+
+def test_a_tuple_is_refused() -> None:
+    error = failing("in_a_tuple", ContractError)
+
+    assert "BP035 result  result  tuple" in str(error)
+    assert str(error).endswith("a worker of a group returns its Writes, a batch or None; no tuples yet")
 
 
 def test_what_is_wrong_with_the_batch_is_found_before_anything_is_sent() -> None:
@@ -117,15 +124,15 @@ def test_a_plain_method_that_raises_is_one_error() -> None:
 
 
 def test_an_error_survives_pickling() -> None:
-    error = WorkerError("stage 'x'", 2, "ValueError: no", rows=(4, 6), node="n1", traceback="where\n", others=(3, 5))
+    error = WorkerError(
+        "stage 'x'", 2, "ValueError: no", stage="x", rows=(4, 6), node="n1", traceback="T\n", others=(3, 5)
+    )
 
     again = pickle.loads(pickle.dumps(error))
 
     assert type(again) is WorkerError
     assert vars(again) == vars(error)
-    assert str(again) == (
-        "stage 'x' on rank 2, rows [4, 6), node n1: ValueError: no; ranks 3 and 5 failed, too\n\nwhere"
-    )
+    assert str(again) == ("stage 'x' on rank 2, rows [4, 6), node n1: ValueError: no; ranks 3 and 5 failed, too\n\nT")
 
 
 def test_the_first_rank_counts_and_the_others_are_named() -> None:

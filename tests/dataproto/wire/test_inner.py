@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections import namedtuple
 from types import SimpleNamespace
 from typing import Any
 
@@ -114,6 +115,21 @@ def test_cells_that_hold_themselves_arrive(way: str) -> None:
     assert received["tuple"][0][0] is received
     assert received["tuple"][0][1] is received["tuple"]
     assert received["x"].tolist() == [1, 1]
+
+
+Pair = namedtuple("Pair", "image size")
+
+
+def test_named_tuples_are_looked_into() -> None:
+    pair = Pair(pixels(1), ([np.arange(2)],))
+
+    pickled = WAYS["read-only bytes"](DataProto(None, {"c": column([pair, pair])}))
+    one, two = loads(pickled).non_tensor_batch["c"]
+
+    assert one is two
+    assert type(one) is Pair
+    assert difference(tuple(one), tuple(pair)) is None
+    assert memory(one.image) != memory(np.frombuffer(pickled[1][0], np.uint8))
 
 
 def test_what_pickle_knows_best_is_left_to_it() -> None:

@@ -274,6 +274,21 @@ def test_what_a_batch_remembers_arrives(way: str) -> None:
     }
 
 
+def test_what_a_batch_remembers_does_not_hold_the_memory_in_which_it_came() -> None:
+    data = DataProto.from_dict({"x": torch.zeros(5000)})
+    data._marks = RowMarks(np.arange(5000), np.zeros(50_000, bool)[::10], {"x": np.ones(5000, bool)})
+
+    pickled = WAYS["read-only bytes"](data)
+    received = loads(pickled)
+
+    marks = received._marks
+    arrays = [marks.origin, marks.pads, marks.absent["x"]]
+    assert [array.tolist() for array in arrays] == [list(range(5000)), [False] * 5000, [True] * 5000]
+    given = [memory(np.frombuffer(buffer, np.uint8)) for buffer in pickled[1]]
+    assert not any(overlap(memory(array), buffer) for array in arrays for buffer in given)
+    assert type(marks) is RowMarks
+
+
 def test_a_row_can_be_pickled() -> None:
     row = small()[1]
 
