@@ -74,7 +74,7 @@ class Boundary:
         self.function = function
         self.typed = typed
         self.level: Level | None = level
-        self.project = project
+        self.project: Projection = project
         self.arguments = Arguments(reads.__batchpact__, parameters)
         read_keys = [field.key for field in spec.reads.fields]
         write_keys = frozenset(field.key for field in spec.writes.fields)

@@ -38,23 +38,24 @@ class Judge:
         self._in_rules = {name for rule in boundary.reads.__batchpact__.rules.values() for name in _names_in(rule)}
 
     def findings(self) -> Iterator[Violation]:
-        """Everything that does not fit, in no order."""
+        """Everything that does not fit: by kind, and then by name or in the order of the declaration."""
         if self._trace.stub:
             return
-        for access in self._trace.accesses:
+        for access in sorted(self._trace.accesses, key=lambda access: access.key):
             if not (access.own or self._asked_elsewhere(access)):
                 yield from self._read(access)
         yield from self._gone_through()
         yield from self._unused()
         for result in self._trace.results:
-            for (key, placement), entry in result.entries.items():
-                yield from self._written(
-                    key, placement, entry, [place for name, place in result.entries if name == key]
-                )
+            for (key, placement), entry in sorted(result.entries.items(), key=lambda item: item[0][0]):
+                places = [place for name, place in result.entries if name == key]
+                yield from self._written(key, placement, entry, places)
         yield from self._unset()
-        for opaque in self._trace.opaque:
-            name = "batch" if opaque.placement is None else STORE_NAMES[opaque.placement]
-            yield self._found("BP076", name, opaque.site, opaque.what, "which fields, cannot be told", "", "warning")
+        hidden = [
+            (STORE_NAMES[opaque.placement or "tensor"], opaque.what, opaque.site) for opaque in self._trace.opaque
+        ]
+        for name, what, site in sorted(hidden):
+            yield self._found("BP076", name, site, what, "which fields, cannot be told", "", "warning")
 
     # --- reads ---------------------------------------------------------------------------------------------------
 
@@ -96,14 +97,15 @@ class Judge:
         Code that goes through a store with declared fields, too, is code for whole batches, which is right for any.
         """
         stores = {store for field in self._spec.reads.fields for store in _stores_of(field)}
-        looped = [(whole.placement, whole.site) for whole in self._trace.whole if not whole.own]
-        if self._spec.reads.extra == "allow" or any(placement in stores for placement, _ in looped):
+        looped = [whole for whole in self._trace.whole if not whole.own]
+        if self._spec.reads.extra == "allow" or any(whole.placement in stores for whole in looped):
             return
         expected, hint = f"{self._reads} declares nothing in it", "declare what the code needs of it"
-        for placement, site in looped:
-            if placement is not None:
-                name = STORE_NAMES[placement]
-                yield self._found("BP071", name, site, "gone through", expected, hint, "warning", placement)
+        for whole in looped:
+            place = whole.placement
+            if place is not None:
+                name = STORE_NAMES[place]
+                yield self._found("BP071", name, whole.site, "gone through", expected, hint, "warning", place)
 
     def _unused(self) -> Iterator[Violation]:
         used = {access.key for access in self._trace.accesses}

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import FunctionType
 
 from batchpact.contracts.lint.program import Program, folder_of
+from batchpact.contracts.lint.scope import Scope
 from batchpact.contracts.lint.sources import Sources
 from batchpact.contracts.lint.trace import Access, Opaque, Site, Trace, Whole
 from batchpact.contracts.lint.values import (
@@ -39,7 +40,7 @@ _RECURSION = 2
 """A function that calls itself is read once more, and again."""
 
 Name = tuple[Store, str]
-Call = tuple[FunctionNode, frozenset[tuple[str, Value]]]
+Call = tuple[FunctionNode, Scope, frozenset[tuple[str, Value]]]
 
 
 class Machine:
@@ -219,8 +220,11 @@ class Machine:
     # --- functions -----------------------------------------------------------------------------------------------
 
     def define(self, function: Function) -> Function:
-        """A function that is defined inside another; the same one each time that its definition is read."""
-        return self._nested.setdefault(function.node, function)
+        """A function that is defined inside another; the same one each time that this is read in the same call."""
+        known = self._nested.get(function.node)
+        if known is None or known.scope is not function.scope:
+            known = self._nested[function.node] = function
+        return known
 
     def uncalled(self) -> list[Function]:
         """The functions that were defined and that nothing has called so far."""
@@ -233,10 +237,10 @@ class Machine:
             What it gives, where that is known already: it need not be read again then.
         """
         self._read.add(function.node)
-        call = (function.node, frozenset(bound.items()))
+        call = (function.node, function.scope, frozenset(bound.items()))
         if call in self._results:
             return self._results[call]
-        if call in self._stack or [node for node, _ in self._stack].count(function.node) > _RECURSION:
+        if call in self._stack or [node for node, *_ in self._stack].count(function.node) > _RECURSION:
             return UNKNOWN
         self._stack.append(call)
         self.trace.spans.add(function.source.span(function.node))
@@ -245,8 +249,10 @@ class Machine:
     def end(self, result: Value) -> None:
         """The code of the function was read; it returns this."""
         call = self._stack.pop()
-        atoms = [*result, *(atom for _, value in call[1] for atom in value)]
-        if not any(isinstance(atom, (Store, Batch, Items, Function, Method, Keys, KeyOf)) for atom in atoms):
+        _, scope, bound = call
+        atoms = [*result, *(atom for _, value in bound for atom in value)]
+        changing = any(isinstance(atom, (Store, Batch, Items, Function, Method, Keys, KeyOf)) for atom in atoms)
+        if scope.parent is None and not changing:
             self._results[call] = result
 
     @property

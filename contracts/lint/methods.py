@@ -66,15 +66,19 @@ def call_method(machine: Machine, holders: Sequence[Holder], name: str, args: Ar
         return handler(machine, holders, args)
     if name in _NEUTRAL:
         return UNKNOWN
-    derived = machine.derived(holders)
     if name in _CUTTING:
-        return one(Items([Element(derived)], complete=False))
-    for holder in holders if name not in _DERIVING else ():
-        if isinstance(holder, Batch) and holder.schema is None:
-            machine.hide(holder, f"given to its method {name}", args.site)
-        else:
-            machine.use_all(holder.flat if isinstance(holder, Batch) else holder, args.site)
-    return derived
+        return one(Items([Element(machine.derived(holders))], complete=False))
+    return machine.derived(holders if name in _DERIVING else [_any_use(machine, h, name, args) for h in holders])
+
+
+def _any_use(machine: Machine, holder: Holder, name: str, args: Arguments) -> Holder:
+    """A method of which nothing is known: it may look at every field."""
+    if isinstance(holder, Batch) and holder.schema is None:
+        machine.hide(holder, f"given to its method {name}", args.site)
+        return holder
+    store = holder.flat if isinstance(holder, Batch) else holder  # pydantic's methods give dicts
+    machine.use_all(store, args.site)
+    return store
 
 
 def take_out(machine: Machine, holders: Sequence[Holder], keys: Value, args: Arguments) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from batchpact.contracts.boundary import Boundary
@@ -41,7 +43,7 @@ def cuts(boundary: Boundary, data: DataProto, parts: int) -> list[Rows]:
     wanted = np.cumsum([part.count for part in even])[:-1]
     chosen = possible[np.abs(possible[None, :] - wanted[:, None]).argmin(axis=1)]
     ends = np.unique([0, *chosen, rows]).tolist()
-    return [Rows.span(start, stop) for start, stop in zip(ends[:-1], ends[1:], strict=True)]
+    return [Rows.span(start, stop) for start, stop in pairwise(ends)]
 
 
 def _check_whole(boundary: Boundary, name: str, keys: list[RowKey], starts: list[int]) -> None:

@@ -31,8 +31,9 @@ class WorkerGroup:
     A method under `@stage` is called on the group as on an instance, with a batch and keyword arguments. The batch is
     checked once, here; each data-parallel group of workers gets the declared fields of its rows, and what its first
     rank wrote is checked and joined. A stage that is `pad_safe` gets equal parts, by neutral rows that are removed
-    again; others get parts that differ by a row. A worker without rows is not called; a batch without rows goes to the
-    first group. Positions of rows, and the rows that a reordering stage compares, are those of a part.
+    again; others get parts that differ by a row, or by what it takes to keep the rows of a declared `Group()`
+    together. A worker without rows is not called; a batch without rows goes to the first group. A stage sees the rows
+    of its part only, also where it puts them into another order.
 
     Args:
         cls: the class; it is made with `*args` and `**kwargs` in each worker.

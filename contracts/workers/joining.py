@@ -56,6 +56,7 @@ def _check_rows(boundary: Boundary, part: DataProto, span: Span, rank: int) -> N
     if rows is None or rows == given:
         return
     where = Where(stage=boundary.name, boundary="writes", rank=rank)
-    expected = f"{count(given, 'row')}, as it was given"
-    violation = Violation(code="BP012", field="batch", actual=count(rows, "row"), expected=expected, where=where)
+    violation = Violation(
+        code="BP012", field="batch", actual=count(rows, "row"), expected=count(given, "row"), where=where
+    )
     raise ContractError(f"where stage '{boundary.name}' returns its result, on rank {rank}", [violation])

@@ -52,6 +52,8 @@ def ship(boundary: Boundary, passage: Passage, groups: int) -> Shipment:
     pads = None if passage.carrier is None else passage.carrier.pads(passage.batch)
     if pads is not None and len(pads) == len(data):
         data._marks = data._marks._replace(pads=pads)
+    if data._row_count() is None:  # all rows are one worker's to make
+        return Shipment(data, [data], [(0, passage.rows or 0)], None)
     rows = len(data)
     added = None
     if rows % groups and boundary.spec.pad_safe and boundary.spec.rows.kind == "same" and not group_fields(boundary):
@@ -77,7 +79,7 @@ def shipped_bytes(data: DataProto, args: Mapping[str, object]) -> dict[str, int]
 
 def kept_back(boundary: Boundary, passage: Passage) -> Stores | None:
     """What stays behind, in words, for a stage that looks for it; None where everything travels or nobody checks."""
-    if passage.level == "off" or boundary.project == "off" or boundary.spec.reads.extra == "allow":
+    if passage.level == "off" or boundary.project != "on" or boundary.spec.reads.extra == "allow":
         return None
     declared = boundary.declared(passage.source)
     stores = [

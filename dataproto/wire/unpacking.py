@@ -38,8 +38,9 @@ class Unpacking:
     def __init__(self, *, copied: bool, device: str | None = None) -> None:
         self._copied = copied
         self._device = None if device is None else _device(device)
+        self._moved = self._device is not None and self._device.type != "cpu"
         self._known: dict[int, tuple[object, Tensor]] = {}
-        self._rows: dict[int, Tensor] = {}
+        self._last: dict[int, int] = {}
 
     def tensors(self, forms: Mapping[str, object], size: Shape, within: str = "") -> dict[str, Value]:
         """What stands in a `TensorDict` of this batch size.
@@ -125,15 +126,16 @@ class Unpacking:
             raise malformed(key, describe(form), "the form of a dense tensor")
         _, dtype, shape, buffer = form
         try:
-            return tensor_of(dtype, shape, buffer, copied=self._copied and self._device is None)
+            return tensor_of(dtype, shape, buffer, copied=self._copied and not self._moved)
         except _NO_ELEMENTS:
             raise malformed(key, _bytes(buffer), f"those of {dtype} {shape}") from None
 
     def _jagged(self, key: str, values_form: object, offsets_form: object, axis: int) -> Tensor:
         values, offsets = self._dense(key, values_form), self._dense(key, offsets_form)
-        if id(offsets_form) not in self._rows:
-            self._rows[id(offsets_form)] = _checked_offsets(key, self._on_the_cpu(key, offsets_form))
-        if not 0 <= axis < values.dim() or int(self._rows[id(offsets_form)][-1]) > values.shape[axis]:
+        if id(offsets) not in self._last:
+            ends = self._on_the_cpu(key, offsets_form) if self._moved else offsets
+            self._last[id(offsets)] = _last_end(key, ends)
+        if not 0 <= axis < values.dim() or self._last[id(offsets)] > values.shape[axis]:
             raise malformed(key, f"rows on axis {axis} of {describe(values)}", "rows within the values")
         return nested.build(values, offsets, axis)
 
@@ -144,9 +146,7 @@ class Unpacking:
             raise malformed(key, str(error).partition("\n")[0], "rows of a nested tensor") from None
 
     def _put(self, value: Any) -> Any:
-        if self._device is None or not isinstance(value, (Tensor, TensorDictBase)):
-            return value
-        return value.to(self._device)
+        return value.to(self._device) if self._moved and isinstance(value, (Tensor, TensorDictBase)) else value
 
 
 def malformed(key: str, actual: str, expected: str) -> BatchError:
@@ -163,12 +163,13 @@ def _check_size(key: str, value: object, size: Shape) -> None:
         raise malformed(key, describe(value), f"batch size {list(size)}")
 
 
-def _checked_offsets(key: str, offsets: Tensor) -> Tensor:
+def _last_end(key: str, offsets: Tensor) -> int:
+    """Where the last row ends; offsets that lead elsewhere than into the values would crash whoever follows them."""
     if offsets.dim() != 1 or not len(offsets) or offsets.dtype not in (torch.int32, torch.int64):
         raise malformed(key, describe(offsets), "the offsets of a jagged tensor")
     if int(offsets[0]) < 0 or bool((offsets.diff() < 0).any()):
         raise malformed(key, "offsets that fall", "where each row starts, and the last one ends")
-    return offsets
+    return int(offsets[-1])
 
 
 def _bytes(buffer: object) -> str:

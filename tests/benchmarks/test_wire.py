@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
+import numpy as np
 import pytest
 import torch
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -31,7 +32,7 @@ pytestmark = pytest.mark.bench
 def cluster() -> Iterator[None]:
     ray.init(num_cpus=1, include_dashboard=False, logging_level="ERROR", object_store_memory=5 << 30)
     # The first puts go into memory that was never touched, at ten times the cost.
-    refs = [ray.put(torch.zeros(2**27, dtype=torch.uint8).numpy()) for _ in range(34)]
+    refs = [ray.put(np.zeros(2**27, np.uint8)) for _ in range(34)]
     del refs
     yield
     ray.shutdown()
@@ -50,10 +51,16 @@ def viewed(value: object) -> Operation:
 
 
 def plain_copy(tensors: dict[str, torch.Tensor]) -> Operation:
-    """One copy of all the bytes, into memory that was used before."""
-    source = torch.cat([tensor.reshape(-1).view(torch.uint8) for tensor in tensors.values()])
-    target = source.clone()
-    return lambda: target.copy_(source)
+    """One copy of all the bytes by one thread, into memory that was used before."""
+    source = all_bytes(tensors)
+    target = source.copy()
+    return lambda: np.copyto(target, source)
+
+
+def all_bytes(tensors: dict[str, torch.Tensor]) -> np.ndarray:
+    """The bytes of all tensors, one after the other."""
+    flat: np.ndarray = torch.cat([tensor.reshape(-1).view(torch.uint8) for tensor in tensors.values()]).numpy()
+    return flat
 
 
 def measure(benchmark: BenchmarkFixture, operation: Operation, rounds: int = 15) -> None:
@@ -122,6 +129,13 @@ def test_verl_default(benchmark: BenchmarkFixture) -> None:
 def test_plain_copy_of(benchmark: BenchmarkFixture, size: str) -> None:
     benchmark.extra_info["what"] = f"plain copy of {size}"
     measure(benchmark, plain_copy(thirteen_tensors(size=SIZES[size])))
+
+
+@sizes
+@pytest.mark.parametrize("size", SIZES)
+def test_array_of(benchmark: BenchmarkFixture, size: str) -> None:
+    benchmark.extra_info |= {"what": f"one numpy array, {size}, read-only", "against": f"test_plain_copy_of[{size}]"}
+    measure(benchmark, there_and_back(all_bytes(thirteen_tensors(size=SIZES[size]))))
 
 
 @sizes

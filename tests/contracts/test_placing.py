@@ -10,7 +10,7 @@ import pytest
 
 from batchpact.contracts.placing import from_here, place_of, placed
 from batchpact.contracts.report import Report
-from batchpact.schemas import Violation, Where
+from batchpact.schemas import PipelineSpec, Violation, Where
 from tests.contracts.projects import project as project
 
 SOURCE = """\
@@ -109,6 +109,25 @@ def test_each_finding_of_a_check_gets_the_place_of_its_field() -> None:
     ]
     assert "totals" in Path("broken_plan.py").read_text().splitlines()[20]
     assert str(found) == str(broken.check())
+
+
+@pytest.mark.parametrize(("boundary", "line"), [("reads", 13), ("writes", 16)])
+def test_a_field_that_is_read_and_written_has_two_places(placed_plan: str, boundary: str, line: int) -> None:
+    score = sys.modules[placed_plan].Score.__batchpact__
+    finding = Violation(code="BP003", field="clip", where=Where(stage="score", boundary=boundary))
+    pipeline = PipelineSpec(name="plan", inputs=score.reads, stages=(score,))
+    [found] = placed(Report("pipeline 'plan'", "1 stage", (finding,)), pipeline).findings
+
+    assert (found.where.file, found.where.line, found.where.boundary) == ("placed_plan.py", line, boundary)
+
+
+def test_a_field_that_a_stage_does_not_declare_stands_where_the_stage_does(placed_plan: str) -> None:
+    score = sys.modules[placed_plan].Score.__batchpact__
+    finding = Violation(code="BP061", field="nowhere", where=Where(stage="score"))
+    pipeline = PipelineSpec(name="plan", inputs=score.reads, stages=(score,))
+    [found] = placed(Report("pipeline 'plan'", "1 stage", (finding,)), pipeline).findings
+
+    assert (found.where.file, found.where.line) == ("placed_plan.py", 11)
 
 
 def test_a_finding_without_a_stage_and_one_with_a_place_stay_as_they_are() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -210,14 +211,6 @@ def test_column_rows() -> None:
         DataProto.from_dict(non_tensors=columns)
 
 
-def test_batch_dims() -> None:
-    with pytest.raises(AssertionError, match="only support num_batch_dims=1"):
-        VerlDataProto.from_dict({"x": torch.ones(2, 3)}, num_batch_dims=2)
-    made = DataProto.from_dict({"x": torch.ones(2, 3)}, num_batch_dims=2).batch
-    assert made is not None
-    assert made.batch_size == (2, 3)
-
-
 def test_nested_tensordict() -> None:
     def kept(kind: Any) -> list[str]:
         inner = TensorDict({"y": torch.ones(1)}, batch_size=[1])
@@ -225,3 +218,29 @@ def test_nested_tensordict() -> None:
 
     assert kept(VerlDataProto) == ["x"]
     assert kept(DataProto) == ["x", "inner"]
+
+
+class Sender:
+    """An object of whoever writes the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> Any:
+        return Path.touch, (self.path,)
+
+
+def test_files(tmp_path: Path) -> None:
+    def saved(kind: Any) -> str:
+        path = str(tmp_path / kind.__module__)
+        kind.from_dict(non_tensors={"c": [Sender(tmp_path / "code has run")]}).save_to_disk(path)
+        return path
+
+    pickled = saved(VerlDataProto)
+    VerlDataProto.load_from_disk(pickled)
+    assert (tmp_path / "code has run").exists()
+
+    with pytest.raises(BatchError, match="c  .*Sender"):
+        saved(DataProto)
+    with pytest.raises(BatchError, match="pickle"):
+        DataProto.load_from_disk(pickled)

@@ -124,12 +124,11 @@ def run_sequence(batch: Any, steps: list[tuple[str, int]], told: Counter[tuple[s
         sides = rng.choice(made) if made else sides
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_a_sequence_of_operations_gives_what_verl_gives(part: int) -> None:
-    """500 sequences; most steps do something on both sides, and each operation does it."""
+def test_a_sequence_of_operations_gives_what_verl_gives() -> None:
+    """2,000 sequences; most steps do something on both sides, and each operation does it."""
     told: Counter[tuple[str, str]] = Counter()
 
-    @settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    @settings(max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
     @given(batches, sequences)
     def check(batch: Any, steps: list[tuple[str, int]]) -> None:
         run_sequence(batch, steps, told)
@@ -137,6 +136,6 @@ def test_a_sequence_of_operations_gives_what_verl_gives(part: int) -> None:
     check()
 
     alike = {name: count for (name, word), count in told.items() if word == "alike"}
-    assert sum(alike.values()) > 0.6 * sum(told.values()) > 500
+    assert sum(alike.values()) > 0.6 * sum(told.values()) > 2000
     assert alike.keys() == OPERATIONS.keys()
-    assert len({word for _, word in told} & DIFFERENCES.keys()) > 10
+    assert len({word for _, word in told} & DIFFERENCES.keys()) > 12

@@ -43,12 +43,12 @@ def test_attributes_of_reads_and_writes_by_name(tmp_path: Path) -> None:
             return made
     """
     assert found(source, tmp_path) == [
-        undeclared("5:27", "looked for"),
         undeclared("5:27", "looked for", "w"),
-        unasked("6:27", "the result"),
+        undeclared("5:27", "looked for"),
         unasked("6:27", "the result", "w"),
-        undeclared("6:52", "read"),
+        unasked("6:27", "the result"),
         undeclared("6:52", "read", "w"),
+        undeclared("6:52", "read"),
     ]
 
 

@@ -104,6 +104,22 @@ def test_a_helper_that_is_called_on_two_ways_sets_its_names_on_both(tmp_path: Pa
     assert found(source, tmp_path) == [unasked("11:24", "batch")]
 
 
+def test_a_function_inside_a_helper_sees_what_the_helper_is_given_this_time(tmp_path: Path) -> None:
+    source = """
+        @stage(One)
+        def compute(data):
+            take(data.batch, "x")
+            take(data.meta_info, "z")
+            return DataProto.from_dict({"y": 1})
+
+        def take(store, key):
+            def inner():
+                return store[key]
+            return inner()
+    """
+    assert found(source, tmp_path) == [undeclared("9:22", "read from meta_info")]
+
+
 def test_code_that_is_not_read_may_use_every_field_and_set_every_field(tmp_path: Path) -> None:
     source = """
         @stage(Each)

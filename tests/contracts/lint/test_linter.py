@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -117,3 +120,32 @@ def test_200_stages_are_linted_in_less_than_two_seconds(tmp_path: Path) -> None:
 
     assert [finding.field for finding in report.findings] == [f"note_{at}" for at in range(200)]
     assert took < 2
+
+
+def test_the_order_does_not_depend_on_the_hashes_of_a_process(tmp_path: Path) -> None:
+    """Strings have another hash in every process."""
+    (tmp_path / "linted_order.py").write_text(
+        "from tests.contracts.lint.declared import *\n@stage(One)\ndef compute(data):\n"
+        "    key = 'x' if len(data) > 1 else 'z' if len(data) else 'w' if data else 'v'\n"
+        "    return DataProto.from_dict({'y': data.batch[key], **{f'{key}_sum': 1}})\n"
+    )
+    outputs = set()
+    for seed in ("1", "2", "3"):
+        variables = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), "PYTHONHASHSEED": seed}
+        code = "from batchpact.contracts.cli import main; main()"
+        run = subprocess.run(
+            [sys.executable, "-c", code, "lint", "linted_order.py"],
+            cwd=tmp_path,
+            env=variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (run.returncode, run.stderr) == (1, "")
+        outputs.add(run.stdout)
+
+    (output,) = outputs
+    assert [text.split("  ")[3] for text in output.splitlines()[2:]] == [
+        *("compute: v", "compute: w", "compute: z"),
+        *("compute: v_sum", "compute: w_sum", "compute: x_sum", "compute: z_sum"),
+    ]

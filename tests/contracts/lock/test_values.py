@@ -47,6 +47,8 @@ def rules(text: str) -> list[RuleSpec]:
         ("ge 0, le 2", "ge 1, le 3", Relation.REPLACED),
         ("gt 0", "binary", Relation.REPLACED),
         ("gt 0, lt 1", "binary", Relation.REPLACED),
+        ("binary", "ge 0.5, le 0.5", Relation.REPLACED),
+        ("binary", "ge 1, le 1", Relation.NARROWER),
         ("binary, gt 1", "lt 0, gt 0", Relation.SAME),
     ],
 )

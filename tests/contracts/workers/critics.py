@@ -106,6 +106,16 @@ class Choose(StageSchema):
         kept: Float32[Tensor, "batch"]
 
 
+class FromMeta(StageSchema):
+    """Nothing that it reads has rows."""
+
+    class Reads(BatchSchema):
+        size: Meta[int]
+
+    class Writes(BatchSchema):
+        kept: Float32[Tensor, "batch"]
+
+
 class Turn(Choose):
     rows = "permute"
 
@@ -187,6 +197,20 @@ class Critic:
     @stage(Values)
     def nothing(self, data: DataProto) -> None:
         """This rank has no output."""
+
+    @stage(FromMeta)
+    def from_meta(self, data: DataProto) -> DataProto:
+        return DataProto.from_dict({"kept": torch.full((data.meta_info["size"],), self.bias)})
+
+    @stage(Generate, project="off")
+    def open_handed(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        return DataProto.from_dict({"responses": data.batch["unused"]})
+
+    @stage(Generate, project="record")
+    def recorded(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        return DataProto.from_dict({"responses": data.batch["unused"]})
 
     # --- what goes wrong ---
 

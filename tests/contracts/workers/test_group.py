@@ -9,7 +9,7 @@ import weakref
 import pytest
 import torch
 
-from batchpact.contracts import Event, Pipeline, WorkerGroup, checking, contract_of, observe
+from batchpact.contracts import ContractWarning, Event, Pipeline, WorkerGroup, checking, contract_of, observe
 from batchpact.dataproto import DataProto, pad_dataproto_to_divisor
 from batchpact.schemas import ContractError, DeclarationError
 from batchpact.schemas.errors import SettingError
@@ -130,6 +130,35 @@ def test_arguments_and_pad_rows_count_among_what_is_shipped() -> None:
     assert events[1].shipped == {"rewards": 4 * 3 * 4}
 
 
+def test_rows_that_nothing_travels_of_are_made_by_one_worker() -> None:
+    batch = batch_of(3)
+    batch.meta_info["size"] = 3
+    group = WorkerGroup(Critic, dp=2)
+
+    assert group.from_meta(batch) == Critic().from_meta(batch)
+    batch.meta_info["size"] = 2
+    with pytest.raises(ContractError, match="BP012 shape  batch  2 rows, declared 3 rows"):
+        group.from_meta(batch)
+
+
+def test_a_stage_that_is_handed_everything_gets_everything() -> None:
+    events: list[Event] = []
+
+    with observe(events.append):
+        made = WorkerGroup(Critic, dp=2).open_handed(batch_of(3))
+
+    assert made == Critic().open_handed(batch_of(3))
+    assert set(events[0].shipped) == set(batch_of(3).stores().names())
+
+
+@pytest.mark.usefixtures("fresh_counts")
+def test_an_undeclared_read_is_recorded_on_a_worker_too() -> None:
+    with pytest.warns(ContractWarning, match="BP002 withheld  unused  the caller's batch holds"):
+        made = WorkerGroup(Critic, dp=1).recorded(batch_of(3))
+
+    assert torch.equal(made.batch["responses"], torch.ones(3, 5))
+
+
 def test_a_plain_call_ships_nothing() -> None:
     events: list[Event] = []
 
@@ -143,7 +172,7 @@ def test_level_off_checks_nothing_but_the_rows_that_it_has_to_join() -> None:
     with checking("off"):
         group = WorkerGroup(Critic, dp=2)
         assert group.values(batch_of(5)) == Critic().values(batch_of(5))
-        with pytest.raises(ContractError, match=r", on rank 0\n\n  BP012 .*2 rows.*3 rows, as it was given"):
+        with pytest.raises(ContractError, match=r", on rank 0\n\n  BP012 shape  batch  2 rows, declared 3 rows"):
             group.loses_a_row(batch_of(5))
 
 

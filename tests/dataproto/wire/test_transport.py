@@ -208,9 +208,11 @@ def no_cuda() -> str:
 
 @pytest.mark.parametrize(("asks", "device"), [(None, None), ("cpu", "cpu")])
 def test_a_tensordict_is_on_the_device_that_was_asked_for(asks: str | None, device: str | None) -> None:
+    pickled = WAYS["its own memory"](batch())
     with transport(device=asks):
-        received = travelled(batch())
+        received = loads(pickled)
 
+    assert shares(received, pickled) == COPIES
     assert received.batch.device == (None if device is None else torch.device(device))
 
 
