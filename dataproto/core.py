@@ -19,6 +19,7 @@ from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_t
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.row_marks import UNMARKED, RowMarks
 from batchpact.dataproto.tensors import clone, items, store
+from batchpact.dataproto.wire.receiving import receive
 from batchpact.dataproto.wire.sending import Reduced, reduce
 from batchpact.dataproto.withheld import HandedDict, HandedTensorDict, Withheld
 from batchpact.schemas.describe import describe
@@ -155,6 +156,15 @@ class Batch:
     def __reduce_ex__(self, protocol: Any) -> Reduced:
         """Plain parts beside the memory of the tensors: pickling never changes the batch."""
         return reduce(type(self), self.batch, self.non_tensor_batch, self.meta_info, self._unseen(), int(protocol))
+
+    def __getstate__(self) -> object:
+        """What pickle would send, in memory of its own; `__setstate__` makes a batch of it, as with verl's."""
+        return self.__reduce_ex__(2)[1]
+
+    def __setstate__(self, state: Any) -> None:
+        made = receive(*state)
+        self.__dict__.clear()
+        self.__dict__.update(made.__dict__)
 
     def __copy__(self) -> Self:
         """A batch with mappings of its own that shares the tensors and the columns."""

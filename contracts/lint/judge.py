@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from batchpact.contracts.boundary import Boundary
-from batchpact.contracts.lint.trace import Access, Site, Trace
+from batchpact.contracts.lint.trace import Access, Result, Site, Trace
 from batchpact.contracts.lint.values import Entry, Field
 from batchpact.contracts.signature import keyword_parameters
 from batchpact.schemas.definitions import without_locals
@@ -48,8 +48,7 @@ class Judge:
         yield from self._unused()
         for result in self._trace.results:
             for (key, placement), entry in sorted(result.entries.items(), key=lambda item: item[0][0]):
-                places = [place for name, place in result.entries if name == key]
-                yield from self._written(key, placement, entry, places)
+                yield from self._written(key, placement, entry, result)
         yield from self._unset()
         hidden = [
             (STORE_NAMES[opaque.placement or "tensor"], opaque.what, opaque.site) for opaque in self._trace.opaque
@@ -134,14 +133,12 @@ class Judge:
 
     # --- writes --------------------------------------------------------------------------------------------------
 
-    def _written(
-        self, key: str, placement: PlacementName | None, entry: Entry, places: Sequence[PlacementName | None]
-    ) -> Iterator[Violation]:
-        """A name in a result; `places` are all of its placements there, where code sorts values by their kind."""
+    def _written(self, key: str, placement: PlacementName | None, entry: Entry, result: Result) -> Iterator[Violation]:
+        """A name in a result. Code that sorts values by their kind may set it in the right store, too."""
         field, read = self._spec.writes.field(key), self._spec.reads.field(key)
         where = "the result" if placement is None else STORE_NAMES[placement]
         if field is not None:
-            if not any(self._stands_in(field, place) for place in places):
+            if not any(self._stands_in(field, place) for name, place in result.entries if name == key):
                 hint = f"set it there, or declare it {_in_store(placement)}"
                 expected = f"{self._writes} declares it {self._places(field)}"
                 for site in entry.sites:

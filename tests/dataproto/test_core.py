@@ -216,3 +216,16 @@ def test_a_batch_can_be_copied() -> None:
     assert deep.batch["ids"].data_ptr() != data.batch["ids"].data_ptr()
     shallow.meta_info["late"] = 1
     assert "late" not in data.meta_info
+
+
+def test_the_state_of_a_batch_makes_an_equal_one_with_memory_of_its_own() -> None:
+    """As with verl's: `state = data.__getstate__()`, `DataProto().__setstate__(state)`."""
+    data, made = small(), DataProto()
+    data._writers = {"ids": "rollout"}
+
+    made.__setstate__(data.__getstate__())
+    assert made.batch is not None and data.batch is not None
+    data.batch["ids"].zero_()
+
+    assert plain(made) == plain(small())
+    assert made.last_writer("ids") == "rollout"

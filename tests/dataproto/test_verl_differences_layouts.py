@@ -240,7 +240,7 @@ def test_files(tmp_path: Path) -> None:
     VerlDataProto.load_from_disk(pickled)
     assert (tmp_path / "code has run").exists()
 
-    with pytest.raises(BatchError, match="c  .*Sender"):
+    with pytest.raises(BatchError, match=r"c  .*Sender"):
         saved(DataProto)
     with pytest.raises(BatchError, match="pickle"):
         DataProto.load_from_disk(pickled)

@@ -19,11 +19,11 @@ from batchpact.dataproto import DataProto, transport
 from batchpact.dataproto.row_marks import RowMarks
 from tests.dataproto.support import batches, jagged, law, plain
 from tests.dataproto.wire.cluster import Worker, in_store
-from tests.dataproto.wire.resident import MB, peak_of, resident
+from tests.dataproto.wire.resident import MB, linux, peak_of, resident
 from tests.dataproto.wire.test_round_trips import Tagged
 from tests.dataproto.wire.ways import tensors_of, untouched
 
-pytestmark = [pytest.mark.ray, pytest.mark.slow]
+pytestmark = [pytest.mark.ray, pytest.mark.slow, linux]
 ray = pytest.importorskip("ray")
 
 STORE = 200 * MB

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import gc
 import pickle
 from typing import Any
@@ -19,7 +18,7 @@ from batchpact.dataproto.row_marks import RowMarks
 from batchpact.schemas import BatchError
 from tests.dataproto.nested_layouts import LAYOUTS, LENGTHS
 from tests.dataproto.support import batches, jagged, law, plain, says, small
-from tests.dataproto.wire.resident import MB, peak_of, resident
+from tests.dataproto.wire.resident import MB, linux, peak_of, resident
 from tests.dataproto.wire.ways import WAYS, loads, memory, overlap, tensors_of, travelled, untouched
 
 pytestmark = pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors is in prototype stage")
@@ -303,6 +302,7 @@ def test_a_row_can_be_pickled() -> None:
 # --- memory -----------------------------------------------------------------------------------------------------------
 
 
+@linux
 def test_neither_side_takes_more_memory_than_it_has_to() -> None:
     """Case W3: no copy that nobody asked for."""
     data = DataProto.from_dict({key: torch.ones(1024, 2048) for key in "abcdefgh"})
@@ -318,6 +318,7 @@ def test_neither_side_takes_more_memory_than_it_has_to() -> None:
     assert peak_of(zero_copy) < 0.05 * bytes_of_data
 
 
+@linux
 @pytest.mark.parametrize("way", ["protocol 5", "its own memory"])
 def test_round_trips_leave_memory_as_it_was(way: str) -> None:
     data = large()
@@ -349,74 +350,3 @@ def test_a_batch_that_is_not_consistent_is_refused_where_it_is_sent() -> None:
         "BP045 store  ids  in batch and in meta_info; one place for one name",
     ):
         pickle.dumps(data)
-
-
-# --- copies -----------------------------------------------------------------------------------------------------------
-
-
-def test_a_copy_has_mappings_of_its_own_and_carries_the_same() -> None:
-    data = Tagged.from_dict({"x": torch.ones(2)}, {"u": ["a", "b"]}, {"k": [1]})
-    data.tag, data._writers, data._marks = "mine", {"x": "rollout"}, RowMarks(pads=np.array([False, True]))
-
-    made = copy.copy(data)
-    made.batch["late"] = torch.ones(2)
-    made.non_tensor_batch["late"] = column("ab")
-    made.meta_info["late"] = 1
-
-    assert list(data.batch.keys()) == ["x"]
-    assert [*data.non_tensor_batch, *data.meta_info] == ["u", "k"]
-    assert made.batch["x"] is data.batch["x"]
-    assert made.meta_info["k"] is data.meta_info["k"]
-    assert (type(made), made.tag, made.last_writer("x")) == (Tagged, "mine", "rollout")
-    assert made._marks.pads.tolist() == [False, True]
-
-
-def test_a_deep_copy_shares_no_values() -> None:
-    data = Tagged.from_dict({"x": torch.ones(2), "tokens": jagged([1, 2], [3])}, {"u": [["a"], ["b"]]}, {"k": [1]})
-    data.tag, data._writers = "mine", {"x": "rollout"}
-    before = plain(data)
-
-    made = copy.deepcopy(data)
-    made.batch["x"].zero_()
-    made.batch["tokens"].values().zero_()
-    made.non_tensor_batch["u"][0].append("late")
-    made.meta_info["k"].append(2)
-
-    assert plain(data) == before
-    assert (type(made), made.tag, made.last_writer("x")) == (Tagged, "mine", "rollout")
-
-
-def test_a_deep_copy_of_a_part_takes_no_more_than_the_part() -> None:
-    part = DataProto.from_dict({"x": torch.ones(1000, 4)}).chunk(100)[3]
-
-    assert copy.deepcopy(part).batch["x"].untyped_storage().nbytes() == 160
-
-
-def test_tensors_that_are_one_are_one_in_a_deep_copy() -> None:
-    x = torch.ones(2)
-    data = DataProto.from_dict({"x": x, "y": x}, meta_info={"x of meta": x})
-
-    made, other = copy.deepcopy([data, data.select(["x"])])
-
-    assert made.batch["x"] is made.batch["y"] is made.meta_info["x of meta"] is other.batch["x"]
-
-
-def test_a_batch_that_holds_itself_can_be_deep_copied() -> None:
-    data = DataProto(meta_info={})
-    data.meta_info["me"] = data
-
-    made = copy.deepcopy(data)
-
-    assert made.meta_info["me"] is made
-
-
-def test_a_deep_copy_wants_gradients_where_the_batch_does_and_has_no_graph() -> None:
-    leaf = torch.ones(3, requires_grad=True)
-
-    made = copy.deepcopy(DataProto.from_dict({"leaf": leaf, "result": leaf * 2, "plain": torch.ones(3)}))
-
-    assert {key: (value.requires_grad, value.is_leaf) for key, value in made.batch.items()} == {
-        "leaf": (True, True),
-        "result": (True, True),
-        "plain": (False, True),
-    }
