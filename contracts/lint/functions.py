@@ -78,8 +78,9 @@ def _made(reader: Expressions, kind: type, args: Arguments) -> Value | None:
 
 
 def _holders(args: Arguments) -> list[Holder]:
-    """What a function is called on: its first argument, however it is passed."""
-    return [atom for value in args.values() for atom in value if isinstance(atom, (Store, Batch))][:1]
+    """What a function is called on: its first argument that may be a batch, however it is passed."""
+    found = ([atom for atom in value if isinstance(atom, (Store, Batch))] for value in args.values())
+    return next(filter(None, found), [])
 
 
 def _on_first(method: str) -> Handler:

@@ -162,7 +162,6 @@ class Function:
     scope: Scope
     source: SourceFile
     bound: tuple[Value, ...] = ()
-    owner: Instance | None = None
 
 
 @dataclass(frozen=True, slots=True)
