@@ -28,9 +28,12 @@ _NAME = re.compile(r"[A-Za-z]\w*")
 
 
 class _Held(NamedTuple):
-    """What one version says of an axis: the axes of its size, and the size itself, where it is fixed or computed."""
+    """What one version says of an axis: the axes that are tied to it, and its size, where it is fixed or computed.
 
-    axes: frozenset[Axis]
+    An axis of the same size is tied to it by nothing more; one whose size is computed from it, by the arithmetic.
+    """
+
+    ties: frozenset[tuple[Axis, Expression | None]]
     size: Expression | None
 
 
@@ -85,8 +88,8 @@ class Dims:
     def _axis(self, axis: Axis) -> Relation:
         old, new = self._old[axis], self._new[axis]
         return between(
-            narrows=old.axes <= new.axes and old.size in (None, new.size),
-            widens=new.axes <= old.axes and new.size in (None, old.size),
+            narrows=old.ties <= new.ties and old.size in (None, new.size),
+            widens=new.ties <= old.ties and new.size in (None, old.size),
         )
 
     def _as_now(self, dim: Dim) -> Meaning:
@@ -166,18 +169,19 @@ def _paired(before: Dim, after: Dim) -> Iterator[tuple[str, str]]:
 
 
 def _held(axes: Mapping[Axis, Dim], meaning: Callable[[Dim], Meaning]) -> dict[Axis, _Held]:
-    """What is said of each axis. A name that stands in arithmetic shares its size with that axis, too."""
-    sharing: dict[Expression, set[Axis]] = {}
+    """What is said of each axis."""
+    ties: dict[Expression, set[tuple[Axis, Expression | None]]] = {}
     meanings = {axis: meaning(dim) for axis, dim in axes.items()}
     for axis, said in meanings.items():
         if isinstance(said, Expression):
-            for part in {said, *map(Expression.name, said.names())}:
-                sharing.setdefault(part, set()).add(axis)
+            ties.setdefault(said, set()).add((axis, None))
+            for part in {*map(Expression.name, said.names())} - {said}:
+                ties.setdefault(part, set()).add((axis, said))
     found = {}
     for axis, said in meanings.items():
         if isinstance(said, str):
-            found[axis] = _Held(frozenset((axis,)), None)
+            found[axis] = _Held(frozenset({(axis, None)}), None)
         else:
             size = said if axes[axis].kind in ("fixed", "expression") else None
-            found[axis] = _Held(frozenset(sharing[said]), size)
+            found[axis] = _Held(frozenset(ties[said]), size)
     return found

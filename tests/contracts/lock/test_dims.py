@@ -83,6 +83,8 @@ def words(old: list[str], new: list[str], *counted: str) -> list[str]:
         ),
         (["batch p+r", "batch p", "batch r"], ["batch _", "batch p", "batch r"], ["widened", "follows", "follows"]),
         (["batch t", "batch p", "batch r"], ["batch p+r", "batch p", "batch r"], ["narrowed", "follows", "follows"]),
+        (["batch r", "batch r+1"], ["batch r+1", "batch r+1"], ["replaced", "follows"]),
+        (["batch r", "batch r+1"], ["batch r", "batch r"], ["follows", "replaced"]),
         (["batch 2*r", "batch r"], ["batch r+r", "batch r"], ["follows", "follows"]),
         (["batch p+r", "batch p", "batch r"], ["batch p+r", "batch p", "batch t"], ["follows", "follows", "widened"]),
     ],

@@ -143,7 +143,7 @@ def test_nested_tensors_of_every_layout_are_taken(layout: str, lengths: list[int
         (
             {"x": torch.ones(3), "y": torch.ones(2)},
             {},
-            "BP016 rows  batch  [3] in x, [2] in y; all tensors share their batch axes",
+            "BP016 rows  batch  3 rows in x, 2 rows in y; all tensors share their batch axis",
         ),
         (
             {"x": torch.ones(3), "u": ["a", "b"]},
@@ -155,7 +155,7 @@ def test_nested_tensors_of_every_layout_are_taken(layout: str, lengths: list[int
             {},
             "BP016 rows  batch  2 rows in the tensors, 1 row in s; one number of rows in both stores",
         ),
-        ({"x": torch.tensor(1)}, {}, "BP045 store  x  i64[]; 1 leading batch axes"),
+        ({"x": torch.tensor(1)}, {}, "BP045 store  x  i64[]; a batch axis"),
         (
             {"x": [torch.ones(2), torch.ones(3)]},
             {},
