@@ -32,7 +32,9 @@ def narrowed(schema: type[BatchSchema], answers: Mapping[str, bool | None]) -> t
         A subclass, always the same one for the same answers; the schema itself where it has no conditions.
     """
     known = tuple((name, answers.get(name)) for name in conditions_of(schema.__batchpact__.spec))
-    return _narrowed(schema, known) if known else schema
+    if not known:
+        return schema
+    return _narrowed(schema, known)  # pyright: ignore[reportArgumentType]  # a class is hashable
 
 
 @lru_cache(maxsize=1024)

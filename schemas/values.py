@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from batchpact.schemas.axes import is_jagged, offsets_of, ragged_axis
-from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.batch import BatchSchema, fill
 from batchpact.schemas.bounds import bounded
 from batchpact.schemas.instances import make_instance
 from batchpact.schemas.keys import RowNames, repeated_key
@@ -69,7 +69,7 @@ def _row_rules(schema: type[BatchSchema], stores: Stores, named: RowNames) -> It
     if not compiled.rules or rows is None:
         return
     instance = make_instance(schema, stores, stores.args, None)
-    instance.__dict__.update(dict.fromkeys(compiled.off))
+    fill(instance, {**vars(instance), **dict.fromkeys(compiled.off)})
     for spec in compiled.spec.rules:
         violation = broken_rule(spec, compiled.rules[spec.name], instance, rows, named)
         if violation is not None:

@@ -72,7 +72,7 @@ def rule(
 ) -> ChangeRule:
     """A rule with the verdicts that it has."""
     verdicts: dict[Role, Verdict | None] = {"reads": reads, "writes": writes, "whole": whole}
-    found = {role: verdict for role, verdict in verdicts.items() if verdict is not None}
+    found: dict[Role, Verdict] = {role: verdict for role, verdict in verdicts.items() if verdict is not None}
     return ChangeRule(id=identifier, category=category, purpose=purpose, verdicts=found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from batchpact.contracts.lock.change import Change, Role, Verdict
+from batchpact.contracts.lock.change import Audience, Change, Party, Role, Verdict
 from batchpact.contracts.lock.fields import Found, changed_fields, side
 from batchpact.contracts.lock.rules import RULES
 from batchpact.contracts.lock.schemas import changed_schema
@@ -80,9 +80,9 @@ def _verdict(rule: str, roles: Sequence[Role]) -> Verdict:
     breaking = [verdict for verdict in found if verdict.breaks]
     if len(breaking) < 2:
         return (breaking or found)[0]
-    audiences = dict.fromkeys(audience for verdict in breaking for audience in verdict.breaks)
+    audiences: dict[Audience, None] = dict.fromkeys(audience for verdict in breaking for audience in verdict.breaks)
     reasons = dict.fromkeys(verdict.why for verdict in breaking)
-    first = {verdict.first for verdict in breaking}
+    first: set[Party | None] = {verdict.first for verdict in breaking}
     return Verdict(breaks=tuple(audiences), why="; ".join(reasons), first=first.pop() if len(first) == 1 else None)
 
 

@@ -15,13 +15,12 @@ _NUMERIC = (*_BOUNDS, "finite", "binary")
 
 @dataclass(frozen=True, slots=True)
 class _Numbers:
-    """The numbers that rules admit: those between two limits, or 0 and 1 only."""
+    """The numbers that rules admit: those between two limits, or 0 and 1 only. NaN is right where there is no rule."""
 
     low: float = -math.inf
     high: float = math.inf
     above: bool = False
     below: bool = False
-    nan: bool = True
     binary: bool = False
 
     def holds(self, value: float) -> bool:
@@ -65,9 +64,8 @@ def _by_name(old: Sequence[RuleSpec], new: Sequence[RuleSpec]) -> Relation:
 
 def _numbers(rules: Iterable[RuleSpec], whole: bool) -> _Numbers:
     low, high = (-math.inf, False), (math.inf, False)
-    nan, binary = True, False
+    binary = False
     for rule in rules:
-        nan = False
         binary = binary or rule.kind == "binary"
         limit = float(rule.value) if isinstance(rule.value, (int, float)) else math.inf
         if rule.kind in ("ge", "gt"):
@@ -77,7 +75,7 @@ def _numbers(rules: Iterable[RuleSpec], whole: bool) -> _Numbers:
         elif rule.kind == "finite":
             low = max(low, (-math.inf, True))
             high = min(high, (math.inf, True), key=lambda found: (found[0], not found[1]))
-    numbers = _Numbers(low[0], high[0], low[1], high[1], nan, binary)
+    numbers = _Numbers(low[0], high[0], low[1], high[1], binary)
     return _rounded(numbers) if whole else numbers
 
 
@@ -88,17 +86,15 @@ def _rounded(numbers: _Numbers) -> _Numbers:
         low = max(low, math.floor(numbers.low) + 1 if numbers.above else math.ceil(numbers.low))
     if math.isfinite(numbers.high):
         high = min(high, math.ceil(numbers.high) - 1 if numbers.below else math.floor(numbers.high))
-    return _Numbers(low, high, nan=False)
+    return _Numbers(low, high)
 
 
 def _admits(wanted: _Numbers, written: _Numbers) -> bool:
     if written.binary:
         return all(wanted.holds(value) for value in written.both)
     if written.low > written.high or (written.low == written.high and (written.above or written.below)):
-        return not written.nan or wanted.nan
+        return True
     if wanted.binary:
         return written.low == written.high and wanted.holds(written.low)
-    if written.nan and not wanted.nan:
-        return False
     low = (written.low, written.above) >= (wanted.low, wanted.above)
     return low and (written.high, not written.below) <= (wanted.high, not wanted.below)

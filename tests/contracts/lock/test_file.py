@@ -283,8 +283,10 @@ def test_a_file_as_it_is_in_a_revision() -> None:
     assert dump(read_revision("main", "a.json")) == dump(read_revision("HEAD", "./a.json")) == TEXT
 
 
-def test_the_path_may_be_in_another_folder(repository: Path) -> None:
+def test_the_path_may_be_in_another_folder(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert dump(read_revision("main", "../trainer/a.json")) == TEXT
+    monkeypatch.chdir(repository)
+    assert dump(read_revision("main", "trainer/a.json")) == TEXT
     assert dump(read_revision("main", str(repository / "trainer/a.json"))) == TEXT
 
 
