@@ -61,7 +61,8 @@ class TestTargets:
     def test_without_any_it_says_so_and_exits_with_2(self) -> None:
         assert check() == (
             2,
-            "1 problem in [tool.batchpact] of pyproject.toml\n\n  BP052 setting  targets  there are none; name some, as in "
+            "1 problem in [tool.batchpact] of pyproject.toml\n\n"
+            "  BP052 setting  targets  there are none; name some, as in "
             'trainer.pipelines, or list them in pyproject.toml: targets = ["trainer.pipelines"]\n',
         )
 
