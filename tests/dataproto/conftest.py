@@ -1,5 +1,0 @@
-"""pytest shows what differs in the asserts of `support.py`, too."""
-
-import pytest
-
-pytest.register_assert_rewrite("tests.dataproto.support")
