@@ -25,7 +25,7 @@ def _root() -> None:
 
 
 _Form = Annotated[Format, typer.Option("--format", help="How findings are printed.")]
-_TARGETS = "; where there are none, those of [tool.batchpact] in pyproject.toml."
+_TARGETS = "; where there are none, those of \\[tool.batchpact] in pyproject.toml."
 
 
 @app.command()

@@ -1,7 +1,13 @@
-"""What it costs to send a batch through Ray's object store and to receive it, beside a plain copy of its bytes."""
+"""What it costs to send a batch through Ray's object store and to receive it, beside a plain copy of its bytes.
+
+Every round begins without free memory in the heap. Otherwise it is chance, and the order of the cases, whether what is
+received goes into memory that was used before, which costs everybody a fraction.
+"""
 
 from __future__ import annotations
 
+import ctypes
+import gc
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -64,7 +70,14 @@ def all_bytes(tensors: dict[str, torch.Tensor]) -> np.ndarray:
 
 
 def measure(benchmark: BenchmarkFixture, operation: Operation, rounds: int = 15) -> None:
-    benchmark.pedantic(operation, rounds=rounds, warmup_rounds=5)
+    benchmark.pedantic(operation, setup=give_back_free_memory, rounds=rounds, warmup_rounds=5)
+
+
+def give_back_free_memory() -> None:
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc's
+    if trim is not None:
+        trim(0)
 
 
 def whole(batch: Any, size: Size = FULL) -> Any:
