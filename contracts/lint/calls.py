@@ -182,7 +182,7 @@ class Calls(Expressions):
         machine, node = self.machine, function.node
         if machine.depth > _DEPTH or machine.tired:
             machine.skip(function)
-            self.lend(args, "given to a function that is called too deep to be read")
+            self.lend(args, "given to a function that is too far away to be read")
             return UNKNOWN
         bound = self.bound(function, args.after(function.bound))
         known = machine.begin(function, bound)

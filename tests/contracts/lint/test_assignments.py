@@ -29,6 +29,8 @@ from tests.contracts.lint.support import found, opaque, unasked, undeclared, uns
         ('data.batch["y"] = x\n    data.batch["z"] += 1',
          [undeclared("5:16", "read from batch"), unasked("5:16", "batch")]),
         ('data.batch[some_key()] = x', []),
+        ('data.batch = some_batch()\n    data.batch["z"].sum()', []),
+        ('data.batch = None\n    data.batch["y"] = data.batch["z"]', [undeclared("5:34", "read from batch")]),
         ('rows = data[:2]\n    rows.batch["z"] = x\n    data.batch["y"] = x', []),
         ('data.batch["y"] = x\n    data.batch.batch_size = [4]\n    data.batch["x"][0] = 1', []),
     ],

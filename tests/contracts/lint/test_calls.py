@@ -149,7 +149,7 @@ def test_a_helper_that_is_called_too_deep_is_not_read(tmp_path: Path) -> None:
     source = "\n".join([reading("helper_0(data)"), *helpers, "def helper_20(data):\n    data.batch['z']"])
 
     assert found(source, tmp_path, undecidable=True) == [
-        opaque("29:12", "given to a function that is called too deep to be read")
+        opaque("29:12", "given to a function that is too far away to be read")
     ]
 
 

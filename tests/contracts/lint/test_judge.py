@@ -145,6 +145,7 @@ class TestUnused:
             'data.batch.get("mask")',
             '"mask" in data.batch',
             "data.select(batch_keys=['mask'])",
+            "data.select(batch_keys=data.batch.keys())",
             "data.batch['mask'] = 1; data.batch['mask']",
             "list(data.batch.items())",
             "elsewhere(data)",

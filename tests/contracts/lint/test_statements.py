@@ -170,14 +170,17 @@ def test_a_function_that_ends_without_a_return_returns_none(tmp_path: Path) -> N
 
 def test_names_of_the_function_around_are_assigned(tmp_path: Path) -> None:
     body = """
-        key = "x"
+        key = "w"
         def choose():
             nonlocal key
             key = "z"
         choose()
         data.batch[key]
     """
-    assert found(reading(dedent(body)), tmp_path) == [undeclared("8:16", "read from batch")]
+    assert found(reading(dedent(body)), tmp_path) == [
+        undeclared("8:16", "read from batch", "w"),
+        undeclared("8:16", "read from batch"),
+    ]
 
 
 def test_a_context_that_a_generator_makes_gives_what_it_yields(tmp_path: Path) -> None:
@@ -215,6 +218,15 @@ def test_very_long_code_is_read_to_its_end(tmp_path: Path) -> None:
     assert found(reading(body), tmp_path) == [
         undeclared("11:48", "read from batch"),
         undeclared("12:16", "read from batch", "w"),
+    ]
+
+
+def test_functions_that_very_long_code_calls_at_its_end_are_not_read(tmp_path: Path) -> None:
+    loops = "".join(f"{'    ' * at}for _{at} in (1, 2, 3, 4, 5, 6, 7, 8):\n" for at in range(8))
+    source = reading(f"{loops}{'    ' * 8}pass\ntake(data)") + "def take(data):\n    data.batch['z']\n"
+
+    assert found(source, tmp_path, undecidable=True) == [
+        opaque("12:5", "given to a function that is too far away to be read")
     ]
 
 
