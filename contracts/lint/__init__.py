@@ -1,7 +1,9 @@
-"""`batchpact lint`: does the code of a stage read and write what the stage declares? Nothing is run.
+"""`batchpact lint`: does the code of a stage read and write what the stage declares? No stage is run.
 
-`linter.py` goes over the stages that `stages.py` finds. `stage_code.py` reads one of them; `statements.py`, `calls.py`,
-`functions.py`, `methods.py` and `expressions.py` read its syntax tree, each on top of the next, and follow values
-(`values.py`) through names (`scope.py`) while `machine.py` keeps what is set where. What they see (`trace.py`) is held
-against the contract in `judge.py`. `comments.py` and `baseline.py` silence findings.
+`command.py` is the command and `linter.py` a run over the stages that `stages.py` finds. `stage_code.py` reads one of
+them: `statements.py`, `assignments.py`, `calls.py` and `expressions.py` walk its syntax tree, each on top of the next.
+What they know of a value is in `values.py`; `names.py`, `operators.py`, `methods.py`, `choosing.py`, `sequences.py`,
+`making.py`, `functions.py` and `builtin.py` say what an operation does to it, `scope.py`, `members.py` and `program.py`
+what a name stands for. `machine.py` keeps which names are set where, and writes down in a `trace.py` what it sees.
+`judge.py` holds that against the contract; `comments.py` and `baseline.py` silence findings.
 """

@@ -25,6 +25,7 @@ from tests.contracts.lint.support import found, opaque, unasked, undeclared, uns
         ('data.batch["y"] = data.batch["z"] = x\n    del data.batch["z"]', []),
         ('data.batch["y"] = x\n    del data.batch["w"], data.batch["v"]',
          [undeclared("5:20", "deleted from batch", "w"), undeclared("5:37", "deleted from batch", "v")]),
+        ('data.batch["y"] = x\n    del (data.batch["w"],)', [undeclared("5:21", "deleted from batch", "w")]),
         ('data.batch["y"] = x\n    data.batch["y"] += data.batch["z"]', [undeclared("5:35", "read from batch")]),
         ('data.batch["y"] = x\n    data.batch["z"] += 1',
          [undeclared("5:16", "read from batch"), unasked("5:16", "batch")]),
