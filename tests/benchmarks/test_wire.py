@@ -1,8 +1,8 @@
 """What it costs to send a batch through Ray's object store and to receive it, beside a plain copy of its bytes.
 
-Whether what is received goes into memory that the process has used before decides most of the time that receiving takes,
-and is up to chance: to what the C library has kept. Here it keeps nothing, as in a process that has just started, but for
-the two cases that say so.
+Whether what is received goes into memory that the process has used before decides most of the time that receiving
+takes, and is up to what the C library happens to have kept. Here it keeps nothing, as in a process that has just
+started, but for the two cases that say so.
 """
 
 from __future__ import annotations
