@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
+from contextlib import AbstractContextManager
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -109,17 +110,18 @@ def helper_{at}(data, scale):
 '''
 
 
-def test_200_stages_are_linted_in_less_than_two_seconds(tmp_path: Path) -> None:
-    """The clock is that of the process: other programs do not count."""
-    shared = "KEYS = ('x', 'mask')\ndef shared(x, mask):\n    return (x * mask).sum() / mask.sum()\n"
-    with module(shared + "".join(STAGE.format(at=at) for at in range(200)), tmp_path) as made:
-        stages = stages_of(made.__name__)
-        started = time.process_time()
-        report = lint(stages).report
-        took = time.process_time() - started
+def test_200_stages_of_one_module_are_linted(tmp_path: Path) -> None:
+    """How long that takes stands in the benchmarks."""
+    with many_stages(tmp_path) as made:
+        report = lint(stages_of(made.__name__)).report
 
     assert [finding.field for finding in report.findings] == [f"note_{at}" for at in range(200)]
-    assert took < 2
+
+
+def many_stages(folder: Path) -> AbstractContextManager[ModuleType]:
+    """A module of 200 stages, each with one fault, and a helper that all of them call."""
+    shared = "KEYS = ('x', 'mask')\ndef shared(x, mask):\n    return (x * mask).sum() / mask.sum()\n"
+    return module(shared + "".join(STAGE.format(at=at) for at in range(200)), folder)
 
 
 def test_the_order_does_not_depend_on_the_hashes_of_a_process(tmp_path: Path) -> None:
