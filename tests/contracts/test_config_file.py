@@ -23,6 +23,7 @@ def test_json_and_yaml_say_the_same(tmp_path: Path) -> None:
         assert look_up(config, "algorithm.gamma") == 1.0
 
 
+@pytest.mark.peers
 def test_omegaconf_interpolates_where_it_is_installed(tmp_path: Path) -> None:
     pytest.importorskip("omegaconf")
     path = tmp_path / "config.yaml"

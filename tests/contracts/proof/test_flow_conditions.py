@@ -100,6 +100,7 @@ def test_one_configuration_is_checked_alone(wrap: Any) -> None:
     assert "meta validate=False" in pipeline.check(wrap(True)).findings[0].hint
 
 
+@pytest.mark.peers
 def test_the_conditions_of_omegaconf_configurations_are_answered() -> None:
     omegaconf = pytest.importorskip("omegaconf")
     made = omegaconf.OmegaConf.create({"actor": {"use_kl_loss": True}, "algorithm": {"adv_estimator": "grpo"}})
