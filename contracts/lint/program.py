@@ -6,7 +6,7 @@ import enum
 import inspect
 import os
 from collections.abc import Callable
-from types import FunctionType, MappingProxyType, MethodType
+from types import FunctionType, MappingProxyType, MethodType, ModuleType
 
 from batchpact.contracts.lint.scope import Scope
 from batchpact.contracts.lint.sources import Sources
@@ -46,7 +46,8 @@ class Program:
         if id(thing) not in self._functions:
             self._functions[id(thing)] = (thing, self._followed(thing))  # the object is kept, and with it its id
         function = self._functions[id(thing)][1]
-        return one(Live(thing) if function is None else function)
+        value = one(Live(thing) if function is None else function)
+        return _bound(value) if isinstance(thing, MethodType) else value
 
     def _mapping(self, thing: dict[object, object] | MappingProxyType[object, object]) -> Value:
         store = Store()
@@ -65,7 +66,12 @@ class Program:
         found = inspect.getattr_static(thing, name, UNKNOWN)
         if found is UNKNOWN or isinstance(found, property):
             return UNKNOWN
-        return self.seen(found.__func__ if isinstance(found, (staticmethod, classmethod)) else found)
+        if isinstance(found, staticmethod):
+            return self.seen(found.__func__)
+        if isinstance(found, classmethod):
+            return _bound(self.seen(found.__func__))
+        of_class = isinstance(thing, (type, ModuleType)) or name in getattr(thing, "__dict__", ())
+        return self.seen(found) if of_class else _bound(self.seen(found))
 
     def function(self, function: FunctionType) -> Function | None:
         """A function with its code; None where there is none to be read."""
@@ -76,8 +82,7 @@ class Program:
     def _followed(self, thing: FunctionType | MethodType) -> Function | None:
         """A function of the same package or folder, whose code is read where it is called."""
         if isinstance(thing, MethodType):
-            inner = self._followed(thing.__func__) if isinstance(thing.__func__, FunctionType) else None
-            return None if inner is None else Function(inner.node, inner.scope, inner.source, (UNKNOWN,))
+            return self._followed(thing.__func__) if isinstance(thing.__func__, FunctionType) else None
         if hasattr(thing, "contract"):
             return None
         function = inspect.unwrap(thing)
@@ -88,6 +93,14 @@ class Program:
         if is_known(module):
             return False
         return module.partition(".")[0] == self._root or folder_of(function) == self._folder
+
+
+def _bound(method: Value) -> Value:
+    """A method with something before its arguments, of which nothing is known."""
+    return frozenset(
+        Function(atom.node, atom.scope, atom.source, (UNKNOWN,)) if isinstance(atom, Function) else atom
+        for atom in method
+    )
 
 
 def is_known(module: str) -> bool:

@@ -144,6 +144,16 @@ def test_code_that_is_given_one_store_may_use_the_fields_of_that_store(tmp_path:
     ]
 
 
+@pytest.mark.parametrize("given", ["[data]", "{'batch': data}", "batch=(1, [data])", "data.batch.get", "*[data]"])
+def test_a_batch_inside_something_else_goes_with_it(given: str, tmp_path: Path) -> None:
+    source = f"""
+        @stage(One)
+        def compute(data):
+            return elsewhere({given})
+    """
+    assert found(source, tmp_path, undecidable=True) == [opaque("3:12", "given to a function, whose code is not read")]
+
+
 def test_a_helper_that_is_called_too_deep_is_not_read(tmp_path: Path) -> None:
     helpers = [f"def helper_{at}(data):\n    return helper_{at + 1}(data)" for at in range(20)]
     source = "\n".join([reading("helper_0(data)"), *helpers, "def helper_20(data):\n    data.batch['z']"])

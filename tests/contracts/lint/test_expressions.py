@@ -36,6 +36,9 @@ from tests.contracts.lint.support import found, reading, undeclared
         # where an expression can stand
         ('a, b = data.batch["z"], data.batch["x"]', [undeclared("3:23", "read from batch")]),
         ('if (z := data.batch["z"]) is not None:\n    z.sum()', [undeclared("3:25", "read from batch")]),
+        ('if (td := data.batch) is not None:\n    td["z"]', [undeclared("4:12", "read from batch")]),
+        ('[td["z"] for row in data if (td := row.batch)]\ntd["w"]',
+         [undeclared("3:9", "read from batch"), undeclared("4:8", "read from batch", "w")]),
         ('data.batch["z"] if data.meta_info["w"] else None',
          [undeclared("3:16", "read from batch"), undeclared("3:39", "read from meta_info", "w")]),
         ('f = lambda: data.batch["z"]', [undeclared("3:28", "read from batch")]),

@@ -147,6 +147,35 @@ class TestFunctions:
         """
         assert found(source, tmp_path) == [undeclared("9:23", "read from batch")]
 
+    @pytest.mark.parametrize(
+        "call",
+        ["helper.take(data)", "take(data)", "helper.take_class(data)", "Helper.take_class(data)", "Helper.alone(data)",
+         "helper.alone(data)", "helper.own(data)", 'getattr(helper, "take")(data)'],
+    )  # fmt: skip
+    def test_a_method_of_an_object_of_the_module_is_followed(self, call: str, tmp_path: Path) -> None:
+        source = f"""
+            class Helper:
+                def take(self, data):
+                    return data.batch["z"]
+                @classmethod
+                def take_class(cls, data):
+                    return data.batch["z"]
+                @staticmethod
+                def alone(data):
+                    return data.batch["z"]
+
+            helper = Helper()
+            helper.own = lambda data: data.batch["z"]
+            take = helper.take
+
+            @stage(One)
+            def compute(data):
+                return DataProto.from_dict({{"y": data.batch["x"] + {call}}})
+        """
+        (text,) = found(source, tmp_path, undecidable=True)
+
+        assert text.partition(" ")[2] == undeclared("", "read from batch").strip()
+
     def test_code_that_is_gone_is_not_read(self, tmp_path: Path) -> None:
         with module(self.SOURCE.format(helper="take = None"), tmp_path) as made:
             Path(made.__file__ or "").unlink()

@@ -75,6 +75,13 @@ def test_names_are_found_in_exception_groups(tmp_path: Path) -> None:
                 batch = data.meta_info
             batch["x"]
          """, []),
+        ("""
+            if len(data):
+                key = "z"
+            else:
+                key = "x"
+            data.batch[key]
+         """, [undeclared("7:16", "read from batch")]),
         # it may have been set
         ("""
             if len(data):
@@ -147,6 +154,22 @@ def test_what_is_returned_is_what_is_set_where_it_is_returned(tmp_path: Path) ->
             return DataProto.from_dict({"y": data.batch["scratch"]}), {}
     """
     assert found(source, tmp_path) == [unasked("5:20", "batch")]
+
+
+def test_what_a_helper_sets_before_any_of_its_returns_is_set(tmp_path: Path) -> None:
+    source = """
+        @stage(One)
+        def compute(data):
+            return made(data.batch["x"])
+
+        def made(x):
+            if len(x):
+                tensors = {}
+                tensors["y"] = tensors["z"] = x
+                return DataProto.from_dict(tensors)
+            raise ValueError("no rows")
+    """
+    assert found(source, tmp_path) == [unasked("8:32", "batch")]
 
 
 def test_code_after_a_return_does_not_run(tmp_path: Path) -> None:
