@@ -31,8 +31,9 @@ def check_targets(targets: Sequence[str], form: Format, config: str | None) -> N
             from batchpact.contracts.targets import load, pipelines_in
 
             for pipeline in load(target) if targets else pipelines_in(target):
-                report = placed(pipeline.check(settled), pipeline.spec)
-                live = "" if settled is None else f"\n{pipeline.live(settled)}"
+                flow = pipeline.flow(settled)
+                report = placed(pipeline.report(flow), pipeline.spec)
+                live = f"\n{flow.switches()}" if flow.one else ""
                 printer.show(of_report(report), f"{report}{live}")
                 checked += 1
     if not checked and not printer.failed:

@@ -15,10 +15,11 @@ from batchpact.contracts.planned import StageLike, plan, shown, wrong_plan
 from batchpact.contracts.proof.flow import Flow
 from batchpact.contracts.report import Report
 from batchpact.contracts.reporting import observe
+from batchpact.dataproto.binding import Bound
 from batchpact.dataproto.carriers import Carrier, carrier_of
 from batchpact.dataproto.union import Merging, union_stores
 from batchpact.schemas.batch import BatchSchema
-from batchpact.schemas.condition_specs import SubjectSpec, holds, words
+from batchpact.schemas.condition_specs import holds, words
 from batchpact.schemas.conditions import Condition
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import BatchError, ContractError
@@ -84,40 +85,27 @@ class Pipeline:
             config: check this configuration only: a mapping, an OmegaConf config, a dataclass or a pydantic model.
         """
         if config is not None:
-            return self._checked(partial(of_config, config))
+            return self.report(self.flow(config))
         if self._report is None:
-            self._report = self._checked(None)
+            self._report = self.report(self.flow())
         return self._report
 
-    def _checked(self, look_up: Callable[[SubjectSpec], object] | None) -> Report:
-        stages = self.spec.stages
-        fields = {field.key for stage in stages for field in (*stage.reads.fields, *stage.writes.fields)}
-        flow = Flow(self.spec, list(registry.stages()), look_up)
-        findings = flow.run()
-        checked = f"{count(len(stages), 'stage')}, {count(len(fields), 'field')}"
-        if flow.space.points > 1 and look_up is None:
-            checked += f", {count(flow.configurations, 'configuration')}"
-        return Report(f"pipeline '{self.name}'", checked, tuple(findings))
-
-    def live(self, config: object) -> str:
-        """The stages in their order, as a configuration switches them: on, off, or on under a condition."""
-        flow = self.flow(config)
-        lines = []
-        for stage, points in zip(self.spec.stages, flow.live, strict=True):
-            word = "off" if not points else "on" if points == flow.valid else "open"
-            when = "" if stage.when is None else f"  where {words(stage.when)}"
-            lines.append(f"  {word:<4}  {stage.name}{when}")
-        return "\n".join(lines)
-
     def flow(self, config: object = None) -> Flow:
-        """The proof itself, run: which stages are on, and who reads what of whom.
+        """The proof itself: what is wrong, which stages are on, and who reads what of whom.
 
         Args:
             config: one configuration; all of them where None.
         """
-        flow = Flow(self.spec, list(registry.stages()), None if config is None else partial(of_config, config))
-        flow.run()
-        return flow
+        return Flow(self.spec, list(registry.stages()), None if config is None else partial(of_config, config))
+
+    def report(self, flow: Flow) -> Report:
+        """What a proof of this pipeline has found, with what it looked at."""
+        stages = self.spec.stages
+        fields = {field.key for stage in stages for field in (*stage.reads.fields, *stage.writes.fields)}
+        checked = f"{count(len(stages), 'stage')}, {count(len(fields), 'field')}"
+        if flow.space.points > 1 and not flow.one:
+            checked += f", {count(flow.configurations, 'configuration')}"
+        return Report(f"pipeline '{self.name}'", checked, tuple(flow.findings))
 
     def run(
         self,
@@ -188,8 +176,7 @@ def _join(pipeline: str, carrier: Carrier, batch: Any, result: Any, boundary: Bo
     if boundary.spec.rows.kind != "same":
         return result
     held, gained = carrier.stores(batch), carrier.stores(result)
-    declared = boundary.writes.__batchpact__.policies
-    merges = {key: policies.merge for key, policies in declared.items() if policies.merge is not None}
+    merges = Bound(boundary.writes, {}).merges
     history = partial(carrier.history, batch)
     joined = union_stores(held, gained, "error", boundary.rewrites, history, Merging(merges) if merges else None)
     if joined.violations:

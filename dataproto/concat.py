@@ -128,9 +128,10 @@ def concat_stores(
 
 def joined(parts: Sequence[DataProto], stores: Stores, absent: Sequence[Mapping[str, Mask]]) -> DataProto:
     """The batch of a concat, with what the parts carry unseen; `absent` are the fields that were filled in each."""
-    filled = [part for part in parts if part._row_count() is not None]
-    first = (filled or parts)[0]
-    rows = sum(len(part) for part in filled or parts)
+    filled = [(part, gone) for part, gone in zip(parts, absent, strict=True) if part._row_count() is not None]
+    counted = [part for part, _ in filled] or parts
+    first = counted[0]
+    rows = sum(len(part) for part in counted)
     batch = None
     if stores.tensors or first.batch is not None:
         tail = () if first.batch is None else tuple(first.batch.batch_size[1:])
@@ -143,8 +144,7 @@ def joined(parts: Sequence[DataProto], stores: Stores, absent: Sequence[Mapping[
         made._marks = join_marks(
             [
                 (part._marks._replace(absent={**part._marks.absent, **gone}) if gone else part._marks, len(part))
-                for part, gone in zip(parts, absent, strict=True)
-                if part._row_count() is not None
+                for part, gone in filled
             ]
         )
     return made

@@ -11,16 +11,16 @@ from batchpact.contracts.lint.methods import take_out
 from batchpact.contracts.lint.names import elements, fill, look, set_names
 from batchpact.contracts.lint.operators import combine
 from batchpact.contracts.lint.values import (
-    NONE,
     SLOTS,
     Batch,
     Element,
     Items,
     Store,
     Value,
+    holders_in,
     is_complete,
+    kept,
     one,
-    stored,
     union,
 )
 
@@ -63,10 +63,8 @@ class Assignments(Calls):
             key = homes[target.attr][0].key if target.attr in homes else target.attr
             self.machine.put(atom.flat, key, value, self.source.last_name(target, target.attr))
         elif isinstance(atom, Batch) and target.attr in SLOTS:
-            known = all(isinstance(held, (Store, Batch)) or held in NONE for held in value)
             slot = atom.slots[SLOTS[target.attr]]
-            slot += [store for store in stored(value) if store not in slot]
-            slot += [] if known else [Store(open=True)]
+            slot += [store for store in kept(value) if store not in slot]
         elif not isinstance(atom, (Batch, Store)):
             self.machine.lend(value, "kept in an attribute", self.site(target))
 
@@ -74,8 +72,7 @@ class Assignments(Calls):
         base, index, site = self.value(target.value), self.index(target.slice), self.site(target.slice)
         for atom in base:
             if isinstance(atom, (Store, Batch)):
-                for store in stored((atom,)):
-                    set_names(self.machine, store, index, value, site)
+                set_names(self.machine, atom.flat, index, value, site)
             elif isinstance(atom, Items):
                 atom.elements.append(Element(value))
                 atom.complete = False
@@ -93,15 +90,16 @@ class Assignments(Calls):
             case ast.Name():
                 before = self.named(target.id)
         value = self.value(node.value)
-        kept = [atom for atom in before if isinstance(atom, (Store, Batch, Items))]
-        for atom in kept:
+        changed = [atom for atom in before if isinstance(atom, (Store, Batch, Items))]
+        for atom in changed:
             if isinstance(atom, Items):
                 atom.elements += elements(self.machine, value, site)
                 atom.complete &= is_complete(value)
             else:
-                for store in stored((atom,)):
-                    fill(self.machine, store, value, site)
-        self.assign(target, frozenset(kept) if kept else combine(self.machine, node.op, before, value, self.site(node)))
+                fill(self.machine, atom.flat, value, site)
+        self.assign(
+            target, frozenset(changed) if changed else combine(self.machine, node.op, before, value, self.site(node))
+        )
 
     def delete(self, target: ast.expr) -> None:
         """`del`."""
@@ -113,7 +111,7 @@ class Assignments(Calls):
                     self.delete(part)
             case ast.Subscript():
                 index, site = self.index(target.slice), self.site(target.slice)
-                holders = [atom for atom in self.value(target.value) if isinstance(atom, (Store, Batch))]
+                holders = holders_in(self.value(target.value))
                 if holders:
                     look(self.machine, holders, index, "deleted", site)
                     take_out(self.machine, holders, index, Arguments(site))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import functools
-from collections.abc import Sequence
 
 from batchpact.contracts.decorator import contract_of
 from batchpact.contracts.lint.arguments import Argument, Arguments
@@ -32,6 +31,7 @@ from batchpact.contracts.lint.values import (
     Method,
     Store,
     Value,
+    holders_in,
     is_complete,
     one,
     union,
@@ -157,9 +157,7 @@ class Calls(Expressions):
 
     def _call_stage(self, spec: StageSpec, args: Arguments) -> Value:
         """Another stage is called: it reads what it declares, and gives what it writes."""
-        holders: Sequence[Holder] = [
-            atom for value in args.values() for atom in value if isinstance(atom, (Store, Batch))
-        ]
+        holders = [holder for value in args.values() for holder in holders_in(value)]
         made = self.machine.batch()
         for field in (field for field in spec.reads.fields if field.place("arg") is None):
             if field.required and field.when is None:
@@ -167,7 +165,7 @@ class Calls(Expressions):
             else:
                 self.machine.use(holders, field.key, args.site)
         for holder in holders:
-            for store in holder.stores if isinstance(holder, Batch) else (holder,):
+            for store in holder.stores:
                 store.lent = True
             if spec.rows.kind != "same" and isinstance(holder, Batch):
                 made = self.machine.derive(holder)

@@ -30,6 +30,7 @@ from batchpact.contracts.lint.values import (
     Text,
     Unknown,
     Value,
+    holders_in,
     is_complete,
     one,
     union,
@@ -184,7 +185,7 @@ class Expressions(ABC):
         base = self.value(node.value)
         index = self.index(node.slice)
         found: list[Value] = []
-        holders = [atom for atom in base if isinstance(atom, (Store, Batch))]
+        holders = holders_in(base)
         if holders:
             found.append(element(self.machine, holders, index, self.site(node.slice)))
         for atom in base:

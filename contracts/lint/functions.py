@@ -29,9 +29,9 @@ from batchpact.contracts.lint.values import (
     Holder,
     Items,
     Live,
-    Store,
     Text,
     Value,
+    holders_in,
     one,
 )
 from batchpact.schemas.batch import BatchSchema
@@ -79,8 +79,7 @@ def _made(reader: Expressions, kind: type, args: Arguments) -> Value | None:
 
 def _holders(args: Arguments) -> list[Holder]:
     """What a function is called on: its first argument that may be a batch, however it is passed."""
-    found = ([atom for atom in value if isinstance(atom, (Store, Batch))] for value in args.values())
-    return next(filter(None, found), [])
+    return next(filter(None, map(holders_in, args.values())), [])
 
 
 def _on_first(method: str) -> Handler:

@@ -18,6 +18,7 @@ from batchpact.contracts.lint.values import (
     Field,
     Function,
     FunctionNode,
+    Holder,
     Instance,
     Items,
     KeyOf,
@@ -26,6 +27,7 @@ from batchpact.contracts.lint.values import (
     Slots,
     Store,
     Value,
+    holders_in,
     one,
     stored,
     union,
@@ -104,7 +106,7 @@ class Machine:
         """The code looks for a name in what may be one of several batches and stores."""
         atoms = list(of)
         placements: set[PlacementName | None] = {store.placement for store in stored(atoms) if store.given}
-        stores = {store: None for atom in atoms for store in _all_stores(atom)}
+        stores = {store: None for holder in holders_in(atoms) for store in holder.stores}
         found = [store.entries[key].value for store in stores if (store, key) in self.visible]
         if placements:
             own = bool(found) or any(store.open for store in stores)
@@ -178,11 +180,10 @@ class Machine:
             own = own or store.open or any(self.held(store))
             self.trace.whole[Whole(store.placement, site, own)] = None
 
-    def hide(self, holder: Store | Batch, what: str, site: Site) -> None:
+    def hide(self, holder: Holder, what: str, site: Site) -> None:
         """The code does something with a batch or a store that cannot be told."""
-        store = holder.flat if isinstance(holder, Batch) else holder
-        if store.given:
-            self.trace.opaque[Opaque(what, store.placement, site)] = None
+        if holder.given:
+            self.trace.opaque[Opaque(what, holder.flat.placement, site)] = None
 
     def unclear(self, batch: Batch, what: str, site: Site) -> None:
         """The code takes an element of its batch: rows of a DataProto, a field or rows of a TensorDict."""
@@ -200,7 +201,7 @@ class Machine:
             seen.add(atom)
             if isinstance(atom, (Batch, Store)):
                 self.hide(atom, to, site)
-                for store in _all_stores(atom):
+                for store in atom.stores:
                     store.lent = True
                     waiting += [inner for _, entry in self.held(store) for inner in entry.value]
             elif isinstance(atom, Items):
@@ -263,7 +264,3 @@ class Machine:
     def skip(self, function: Function) -> None:
         """The code of a function is called, and not read."""
         self._read.add(function.node)
-
-
-def _all_stores(atom: Atom) -> Iterable[Store]:
-    return atom.stores if isinstance(atom, Batch) else stored((atom,))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from batchpact.contracts.lint.arguments import Argument, Arguments
 from batchpact.contracts.lint.machine import Machine
 from batchpact.contracts.lint.names import elements
-from batchpact.contracts.lint.values import NONE, SLOTS, Batch, Store, Unknown, Value, one, stored
+from batchpact.contracts.lint.values import SLOTS, Batch, Store, Unknown, Value, kept, one
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.markers import PlacementName
 
@@ -90,11 +90,8 @@ def concatenate(machine: Machine, args: Arguments) -> Value:
 
 
 def _stores(argument: Argument | None) -> list[Store]:
-    """What a batch is made of, as stores; one of which nothing is known where something else was given."""
-    value = NONE if argument is None else argument.value
-    found = list(stored(value))
-    known = all(isinstance(atom, (Store, Batch)) or atom in NONE for atom in value)
-    return found if known else [*found, Store(open=True)]
+    """What a batch is made of, as stores."""
+    return [] if argument is None else kept(argument.value)
 
 
 def _finished(batch: Batch, args: Arguments) -> Value:

@@ -76,16 +76,15 @@ def _any_use(machine: Machine, holder: Holder, name: str, args: Arguments) -> Ho
     if isinstance(holder, Batch) and holder.schema is None:
         machine.hide(holder, f"given to its method {name}", args.site)
         return holder
-    store = holder.flat if isinstance(holder, Batch) else holder  # pydantic's methods give dicts
-    machine.use_all(store, args.site)
-    return store
+    machine.use_all(holder.flat, args.site)
+    return holder.flat  # pydantic's methods give dicts
 
 
 def take_out(machine: Machine, holders: Sequence[Holder], keys: Value, args: Arguments) -> None:
     """The code takes names out."""
     for key, _ in names(machine, keys, args.site)[0]:
         for holder in holders:
-            for store in holder.stores if isinstance(holder, Batch) else (holder,):
+            for store in holder.stores:
                 machine.drop(store, key)
 
 
@@ -213,9 +212,9 @@ def _union(machine: Machine, holders: Sequence[Holder], args: Arguments) -> Valu
             if isinstance(holder, Batch) and isinstance(atom, Batch):
                 machine.merge(holder, atom)
             elif isinstance(atom, Store):
-                machine.join(holder.flat if isinstance(holder, Batch) else holder, atom)
+                machine.join(holder.flat, atom)
             else:
-                for store in holder.stores if isinstance(holder, Batch) else (holder,):
+                for store in holder.stores:
                     store.open = True
     return frozenset(holders)
 

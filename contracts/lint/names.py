@@ -20,6 +20,7 @@ from batchpact.contracts.lint.values import (
     Store,
     Text,
     Value,
+    holders_in,
     is_complete,
     one,
     stored,
@@ -95,8 +96,7 @@ def computed(machine: Machine, holders: Iterable[Holder], site: Site) -> None:
 
 def probe(machine: Machine, among: Value, value: Value, site: Site) -> None:
     """The code asks whether names are there."""
-    holders: list[Holder] = [atom for atom in among if isinstance(atom, (Store, Batch))]
-    holders += [atom.store for atom in among if isinstance(atom, Keys)]
+    holders = [*holders_in(among), *(atom.store for atom in among if isinstance(atom, Keys))]
     if holders:
         look(machine, holders, value, "looked for", site)
 
@@ -113,8 +113,7 @@ def fill(machine: Machine, store: Store, value: Value, site: Site) -> None:
     """The code sets all names of something in a store, as `update` and `**` do."""
     for atom in value:
         if isinstance(atom, (Store, Batch)):
-            for other in stored((atom,)):
-                machine.join(store, other)
+            machine.join(store, atom.flat)
         elif isinstance(atom, Items):
             _fill_pairs(machine, store, atom, site)
         elif atom not in NONE:

@@ -68,6 +68,16 @@ class Store:
     lent: bool = False
     entries: dict[str, Entry] = field(default_factory=dict)
 
+    @property
+    def flat(self) -> Store:
+        """What is looked up on it: its own names."""
+        return self
+
+    @property
+    def stores(self) -> Iterator[Store]:
+        """Every store that it has."""
+        yield self
+
 
 Slots: TypeAlias = dict[PlacementName, list[Store]]
 
@@ -205,13 +215,20 @@ def union(values: Iterable[Value]) -> Value:
     return atoms or UNKNOWN
 
 
+def holders_in(value: Iterable[Atom]) -> list[Holder]:
+    """The batches and stores that a value may be."""
+    return [atom for atom in value if isinstance(atom, (Store, Batch))]
+
+
 def stored(value: Iterable[Atom]) -> Iterator[Store]:
     """The stores that a value may be, as a mapping of names."""
-    for atom in value:
-        if isinstance(atom, Store):
-            yield atom
-        elif isinstance(atom, Batch):
-            yield atom.flat
+    return (holder.flat for holder in holders_in(value))
+
+
+def kept(value: Value) -> list[Store]:
+    """The stores that a value may be; one of which nothing is known where it may be anything else but None."""
+    known = all(isinstance(atom, (Store, Batch)) or atom in NONE for atom in value)
+    return [*stored(value), *([] if known else [Store(open=True)])]
 
 
 def is_complete(value: Value) -> bool:

@@ -11,7 +11,7 @@ from batchpact.contracts.proof.scopes import scoped
 from batchpact.contracts.proof.space import Space
 from batchpact.contracts.proof.state import INPUTS, Held, Snapshot, State
 from batchpact.contracts.proof.step import Step, share_rows
-from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec
+from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec, words
 from batchpact.schemas.expressions import Expression
 from batchpact.schemas.names import closest
 from batchpact.schemas.record import FieldSpec, PipelineSpec, SchemaSpec, StageSpec
@@ -35,18 +35,25 @@ def check_flow(
     Returns:
         What is wrong; where it is wrong only in some configurations, the hint says the smallest of them.
     """
-    return Flow(pipeline, list(known), look_up).run()
+    return Flow(pipeline, list(known), look_up).findings
 
 
 class Flow:
     """The proof of one pipeline.
 
+    Args:
+        pipeline: the stages in their order.
+        known: stages outside the pipeline, which may be what is missing.
+        look_up: the values of one configuration, if only that one is looked at.
+
     Attributes:
+        findings: what is wrong.
+        one: whether one configuration was looked at, not all.
         stages: the stages, with their conditions about nothing but this pipeline.
         space: the configurations.
         valid: the points that are looked at.
         live: the points in which each stage runs.
-        edges: who reads what of whom, in which points: number of the writer (-1: the inputs), of the reader, and key.
+        edges: who reads what of whom: number of the writer (-1: the inputs), of the reader, and key.
     """
 
     def __init__(
@@ -59,21 +66,32 @@ class Flow:
         self._known = known
         self.stages = [scoped(stage) for stage in pipeline.stages]
         self.space = Space(_conditions(pipeline.inputs, self.stages), pipeline.always)
+        self.one = look_up is not None
         self.valid = self.space.valid if look_up is None else self.space.valid & self.space.where(look_up)
-        self._state = State(self.valid)
+        self._state = State()
         self.live: list[int] = []
-        self.edges: dict[tuple[int, int, str], int] = {}
+        self.edges: dict[tuple[int, int, str], None] = {}  # a set that keeps its order
         self._found: dict[Violation, int] = {}
         self._ends = LooseEnds(self.stages)
+        self.findings = self._run()
 
     @property
     def configurations(self) -> int:
         """How many configurations are told apart."""
         return self.valid.bit_count()
 
-    def run(self) -> list[Violation]:
+    def switches(self) -> str:
+        """The stages in their order, as the configurations switch them: on, off, or on under a condition."""
+        lines = []
+        for stage, points in zip(self._pipeline.stages, self.live, strict=True):
+            word = "off" if not points else "on" if points == self.valid else "open"
+            when = "" if stage.when is None else f"  where {words(stage.when)}"
+            lines.append(f"  {word:<4}  {stage.name}{when}")
+        return "\n".join(lines)
+
+    def _run(self) -> list[Violation]:
         """Take the stages one after the other."""
-        start = Snapshot({}, None, {})
+        start = Snapshot({}, None)
         self._state.set_batch(self.valid, None)
         for points, inputs in self._narrowed(self.valid, self._pipeline.inputs):
             names: dict[str, Expression] = {}
@@ -119,12 +137,11 @@ class Flow:
 
     def _note(self, at: int, reads: SchemaSpec, snapshot: Snapshot, points: int) -> None:
         """Note what a stage has read of whom."""
-        self._ends.read(reads, snapshot, points)
         for field in reads.fields:
             held = snapshot.held.get(field.key)
             if held is not None:
-                edge = held.stage, at, field.key
-                self.edges[edge] = self.edges.get(edge, 0) | points
+                self._ends.read(field.key, held.stage, points)
+                self.edges[held.stage, at, field.key] = None
 
     # --- conditions ----------------------------------------------------------------------------------------------
 

@@ -38,13 +38,10 @@ class LooseEnds:
         """These keys and their twins, each once."""
         return list(dict.fromkeys([*keys, *(twin for key in keys for twin in sorted(self._twins.get(key, ())))]))
 
-    def read(self, reads: SchemaSpec, snapshot: Snapshot, points: int) -> None:
-        """Note what a stage has read."""
-        for field in reads.fields:
-            held = snapshot.held.get(field.key)
-            if held is not None:
-                end = field.key, held.stage
-                self._read[end] = self._read.get(end, 0) | points
+    def read(self, key: str, writer: int, points: int) -> None:
+        """Note that what a writer wrote has been read."""
+        end = key, writer
+        self._read[end] = self._read.get(end, 0) | points
 
     def written(
         self, stage: StageSpec, reads: SchemaSpec, writes: SchemaSpec, before: Snapshot, points: int

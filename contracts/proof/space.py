@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
 
+from batchpact.contracts.configuration import ABSENT
 from batchpact.schemas.condition_specs import (
     UNKNOWN,
     AllSpec,
@@ -37,18 +38,10 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Values of a subject that no question tells apart; `value` is one of them."""
+    """Values of a subject that no question tells apart: what they answer, and one of them in words."""
 
-    value: object
     answers: tuple[bool, ...]
     text: str
-
-
-class Missing:
-    """Stands for a subject that is not there: its default counts."""
-
-
-MISSING = Missing()
 
 
 class Space:
@@ -189,7 +182,7 @@ def _question(test: TestSpec) -> str:
 def _cases(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
     """The values that the questions tell apart, the constants that stand in them first."""
     if key[0] == "present":
-        return [Case(True, (True,), f"{key[1]} in the batch"), Case(False, (False,), f"{key[1]} not in the batch")]
+        return [Case((True,), f"{key[1]} in the batch"), Case((False,), f"{key[1]} not in the batch")]
     constants: list[object] = []
     for test in tests:
         constants += test.value if test.test == "isin" and isinstance(test.value, list) else [test.value]
@@ -202,16 +195,16 @@ def _cases(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
     plain: list[object] = [True, False] if any(test.test == "truthy" for test in tests) else []
     others: list[object] = [_OTHER] if texts else []
     found: list[Case] = []
-    name = key[1] if key[0] in ("config", "step") else f"{key[0]} {key[1]}"
-    for value in (*constants, *between, *others, *plain, None, True, False, *texts, MISSING):
-        answers = tuple(passes(test, test.subject.default if value is MISSING else value) for test in tests)
+    name = str(tests[0].subject)
+    for value in (*constants, *between, *others, *plain, None, True, False, *texts, ABSENT):
+        answers = tuple(passes(test, test.subject.default if value is ABSENT else value) for test in tests)
         if all(case.answers != answers for case in found):
-            found.append(Case(value, answers, _case_words(name, value, constants)))
+            found.append(Case(answers, _case_words(name, value, constants)))
     return found
 
 
 def _case_words(name: str, value: object, constants: Sequence[object]) -> str:
-    if value is MISSING or value is None:
+    if value is ABSENT or value is None:
         return f"{name} not set"
     if value == _OTHER:
         listed = " nor ".join(map(repr, constants))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from batchpact.schemas.expressions import Expression
@@ -33,22 +33,20 @@ class Snapshot:
     Attributes:
         held: the fields.
         batch: what the batch axis stands for.
-        lost: what was there and is gone, with what became of it.
     """
 
     held: dict[str, Held]
     batch: Expression | None
-    lost: Mapping[str, str]
 
 
 @dataclass(slots=True)
 class State:
     """What a batch holds in all configurations: each field with the sets of points in which it is which.
 
-    The sets of one key do not overlap; where none of them is, the field is not there.
+    The sets of one key do not overlap; where none of them is, the field is not there. `lost` says of what was there
+    and is gone what became of it.
     """
 
-    everywhere: int
     fields: dict[str, list[tuple[int, Held]]] = field(default_factory=dict)
     batches: list[tuple[int, Expression | None]] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
@@ -78,7 +76,7 @@ class State:
                 if chosen & points:
                     held[key] = found
         batch = next((expression for chosen, expression in self.batches if chosen & points), None)
-        return Snapshot(held, batch, self.lost)
+        return Snapshot(held, batch)
 
     def set(self, points: int, key: str, held: Held | None) -> None:
         """From here on the field is this one in some points, or gone."""

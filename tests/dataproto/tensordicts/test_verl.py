@@ -130,7 +130,8 @@ def test_a_chain_of_operations_gives_what_verl_gives(data: st.DataObject) -> Non
             assert_alike(result, wanted)
         at = data.draw(st.integers(0, len(results) - 1))
         one, other = results[at], expected[at]
-        if not len(one) or not len(one.keys()):
+        # Meta alone is left: here it keeps its number of rows, with verl's `contiguous` it does not (`differences.py`).
+        if not len(one) or all(isinstance(value, NonTensorData) for value in map(one.get, one.keys())):
             break
 
 
