@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALL = python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 EDITABLE = --no-build-isolation --editable
 
-.PHONY: demo test test-peers test-oldest check lock types pyright format bench clean
+.PHONY: demo test test-peers test-oldest explore check lock types pyright format bench clean
 
 demo: .venv/.stamp  # train a small model by GRPO, under contract
 	cd docs/examples && ../../.venv/bin/python -m grpo_arithmetic
@@ -20,6 +20,9 @@ test-peers: .venv-peers/.stamp  # against verl, TransferQueue and Ray
 test-oldest: .venv/.stamp build/oldest/.stamp  # with the oldest tensordict that is supported
 	PYTHONPATH=$(CURDIR)/build/oldest .venv/bin/pytest tests/dataproto tests/contracts tests/test_example.py \
 		$(addprefix --ignore=tests/contracts/,faults formats lint lock proof)
+
+explore: .venv-peers/.stamp  # property tests with examples that nobody has drawn yet
+	.venv-peers/bin/pytest -m "hypothesis and not bench" --hypothesis-profile=explore
 
 bench: .venv-peers/.stamp  # speed, beside verl
 	.venv-peers/bin/pytest tests/benchmarks -m bench
