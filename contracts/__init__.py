@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from batchpact.contracts.reporting import ContractWarning, Event, observe
     from batchpact.contracts.settings import checking
     from batchpact.contracts.workers.errors import WorkerError
+    from batchpact.contracts.workers.futures import StageFuture
     from batchpact.contracts.workers.group import WorkerGroup
 
 _HOMES = {
@@ -29,6 +30,7 @@ _HOMES = {
     "Figures": "figures",
     "Pipeline": "pipeline",
     "Report": "report",
+    "StageFuture": "workers.futures",
     "WorkerError": "workers.errors",
     "WorkerGroup": "workers.group",
     "checking": "settings",
@@ -46,6 +48,7 @@ __all__ = [
     "Figures",
     "Pipeline",
     "Report",
+    "StageFuture",
     "WorkerError",
     "WorkerGroup",
     "checking",

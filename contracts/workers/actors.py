@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from batchpact.contracts.workers.errors import Failure, WorkerError
-from batchpact.contracts.workers.places import Call
+from batchpact.contracts.workers.answers import Failure
+from batchpact.contracts.workers.errors import WorkerError
+from batchpact.contracts.workers.places import Call, Ref
 from batchpact.contracts.workers.worker import Worker
 
 
@@ -15,7 +16,8 @@ class RayWorkers:
 
     Args:
         count: how many.
-        made_with: the arguments of each `Worker`.
+        kind: the class of the workers, a `Worker` or an `AsyncWorker`.
+        made_with: the arguments of each.
         options: Ray's own options for each actor (`num_cpus`, `num_gpus`, `resources`, `max_restarts`, ...).
         start_timeout: the seconds within which Ray has to find a place for every worker.
 
@@ -24,12 +26,17 @@ class RayWorkers:
     """
 
     def __init__(
-        self, count: int, made_with: tuple[Any, ...], options: Mapping[str, Any], start_timeout: float
+        self,
+        count: int,
+        kind: type[Worker],
+        made_with: tuple[Any, ...],
+        options: Mapping[str, Any],
+        start_timeout: float,
     ) -> None:
         ray = _ray()
         if not ray.is_initialized():
             ray.init()
-        make = ray.remote(Worker)
+        make = ray.remote(kind)
         make = make.options(**options) if options else make
         self._actors: list[Any] = [make.remote(*made_with) for _ in range(count)]
         ready = [actor.ready.remote() for actor in self._actors]
@@ -42,16 +49,20 @@ class RayWorkers:
             cause = f"not started after {start_timeout:g} seconds; each worker asks for {asked}, and free are {free}"
             raise WorkerError("making the worker", late[0], cause, others=late[1:])
 
-    def share(self, value: object) -> object:
+    def share(self, value: object) -> Ref:
         """Put a value into the object store."""
         return _ray().put(value)
 
-    def ask(self, calls: Mapping[int, Call]) -> dict[int, object]:
-        """Call all at the same time; where one has died, nobody waits for the others, who may be waiting for it."""
+    def send(self, calls: Mapping[int, Call]) -> dict[int, Ref]:
+        """Call all at the same time."""
+        return {rank: getattr(self._actors[rank], call.method).remote(*call.args) for rank, call in calls.items()}
+
+    def gather(self, sent: Mapping[int, Ref]) -> dict[int, object]:
+        """Wait for the answers; where one has died, nobody waits for the others, who may be waiting for it."""
         from ray.exceptions import ActorUnavailableError, RayActorError, RayError
 
         ray = _ray()
-        ranks = {getattr(self._actors[rank], call.method).remote(*call.args): rank for rank, call in calls.items()}
+        ranks = {ref: rank for rank, ref in sent.items()}
         answers: dict[int, object] = {}
         waiting = list(ranks)
         while waiting:

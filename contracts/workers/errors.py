@@ -3,30 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
+from batchpact.contracts.workers.answers import Failure
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.text import join_names
 from batchpact.schemas.violations import Where
 
 Span: TypeAlias = "tuple[int, int]"
 """The rows `[start, stop)` of the caller's batch."""
-
-
-class Failure(NamedTuple):
-    """What a worker tells in place of a result.
-
-    Attributes:
-        cause: the exception in one line.
-        traceback: where it was raised, as text.
-        node: the machine of the worker; empty where nobody is there to say it.
-        contract: the exception itself, where it is a broken contract.
-    """
-
-    cause: str
-    traceback: str
-    node: str
-    contract: ContractError | None = None
 
 
 class WorkerError(RuntimeError):

@@ -13,11 +13,12 @@ from batchpact.contracts import decorator
 from batchpact.contracts.decorator import contract_of
 from batchpact.contracts.settings import checked
 from batchpact.contracts.workers.actors import RayWorkers
-from batchpact.contracts.workers.errors import Failure, worker_error
+from batchpact.contracts.workers.answers import Failure
+from batchpact.contracts.workers.errors import worker_error
 from batchpact.contracts.workers.local import LocalWorkers
 from batchpact.contracts.workers.places import Call, Place
 from batchpact.contracts.workers.stage_call import StageCall
-from batchpact.contracts.workers.worker import Worker
+from batchpact.contracts.workers.worker import AsyncWorker, Worker
 from batchpact.schemas.errors import DeclarationError, SettingError
 from batchpact.schemas.violations import Violation
 
@@ -73,11 +74,12 @@ class WorkerGroup:
         self._ranks_per_dp = ranks_per_dp
         self._stages: dict[str, StageCall] = {}
         ranks = dp * ranks_per_dp
+        kind = AsyncWorker if _has_async_stages(cls) else Worker
         self._place: Place | None
         if backend == "local":
-            self._place = LocalWorkers(ranks, lambda: Worker(cls, args, kwargs))
+            self._place = LocalWorkers(ranks, lambda: kind(cls, args, kwargs))
         else:
-            self._place = RayWorkers(ranks, (cls, args, kwargs), ray_options or {}, start_timeout)
+            self._place = RayWorkers(ranks, kind, (cls, args, kwargs), ray_options or {}, start_timeout)
         made = False
         try:
             self._ask("making the worker", "start", (), range(ranks))
@@ -103,7 +105,7 @@ class WorkerGroup:
             kind = getattr(self._cls, "__qualname__", repr(self._cls))
             hint = "" if method is None else f"; call_all('{name}') calls a plain method on every worker"
             raise AttributeError(f"{name} is no stage of {kind}{hint}")
-        _check_callable(name, method, contract.function)
+        _check_callable(name, method)
         made = StageCall(contract, name, self._running, self._dp, self._ranks_per_dp)
         self._stages[name] = made
         return made
@@ -147,23 +149,25 @@ class WorkerGroup:
         return self._place
 
     def _ask(self, doing: str, method: str, args: tuple[Any, ...], ranks: range) -> list[Any]:
-        answers = self._running().ask({rank: Call(method, args) for rank in ranks})
+        place = self._running()
+        answers = place.gather(place.send({rank: Call(method, args) for rank in ranks}))
         failures = {rank: answer for rank, answer in answers.items() if isinstance(answer, Failure)}
         if failures:
             raise worker_error(doing, failures)
         return [answers[rank] for rank in ranks]
 
 
-def _check_callable(name: str, method: object, function: Callable[..., Any]) -> None:
-    """A worker runs the bare function, so nothing may stand around the stage; and it waits for a result.
+def _has_async_stages(cls: object) -> bool:
+    contracts = (contract_of(getattr(cls, name, None)) for name in dir(cls))
+    return any(contract is not None and inspect.iscoroutinefunction(contract.function) for contract in contracts)
+
+
+def _check_callable(name: str, method: object) -> None:
+    """A worker runs the bare function, so nothing may stand around the stage.
 
     Raises:
-        DeclarationError: if the stage cannot run so.
+        DeclarationError: if something does.
     """
-    actual = ""
-    if inspect.iscoroutinefunction(function):
-        actual = "an async stage does not run on a WorkerGroup yet"
-    elif getattr(method, "__globals__", {}).get("__name__") != decorator.__name__:
+    if getattr(method, "__globals__", {}).get("__name__") != decorator.__name__:
         actual = "a decorator stands above @stage, and workers would not run it: put @stage on top"
-    if actual:
         raise DeclarationError(f"in the stage {name}", [Violation(code="BP051", field=name, actual=actual)])

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
+from concurrent.futures import Future
 from contextvars import Context
 from typing import Any
 
-from batchpact.contracts.workers.places import Call
+from batchpact.contracts.workers.answers import Written
+from batchpact.contracts.workers.background import in_background
+from batchpact.contracts.workers.places import Call, Ref
 from batchpact.contracts.workers.worker import Worker
 from batchpact.dataproto.container import DataProto
 
 
 class LocalWorkers:
-    """Workers that need nothing.
+    """Workers that need nothing. A plain stage has run when its call was sent; coroutines run in the background.
 
     Args:
         count: how many.
@@ -23,24 +26,35 @@ class LocalWorkers:
     def __init__(self, count: int, make: Callable[[], Worker]) -> None:
         self._workers = [make() for _ in range(count)]
 
-    def share(self, value: object) -> object:
+    def share(self, value: object) -> Ref:
         """The value itself: every worker copies a batch when it gets one."""
         return value
 
-    def ask(self, calls: Mapping[int, Call]) -> dict[int, object]:
+    def send(self, calls: Mapping[int, Call]) -> dict[int, Ref]:
         """Call one after the other; nothing of the caller's context reaches them, as in another process."""
-        return {rank: self._ask(self._workers[rank], call) for rank, call in calls.items()}
+        return {rank: self._send(self._workers[rank], call) for rank, call in calls.items()}
 
     @staticmethod
-    def _ask(worker: Worker, call: Call) -> object:
-        args: tuple[Any, ...] = tuple(map(_sent, call.args))
-        return _sent(Context().run(getattr(worker, call.method), *args))
+    def _send(worker: Worker, call: Call) -> Ref:
+        args: tuple[Any, ...] = tuple(_sent(_come(arg)) for arg in call.args)
+        answer = Context().run(getattr(worker, call.method), *args)
+        return in_background(answer) if isinstance(answer, Coroutine) else _sent(answer)
+
+    def gather(self, sent: Mapping[int, Ref]) -> dict[int, object]:
+        """The answers; what a coroutine answers may still be to come."""
+        return {rank: _come(answer) for rank, answer in sent.items()}
 
     def stop(self) -> None:
         """Let the instances go."""
         self._workers = []
 
 
+def _come(answer: Ref) -> Any:
+    return answer.result() if isinstance(answer, Future) else answer
+
+
 def _sent(value: object) -> object:
     """A batch with values of its own, whoever writes into it; anything else as it is."""
+    if isinstance(value, Written):
+        return value._replace(batch=copy.deepcopy(value.batch))
     return copy.deepcopy(value) if isinstance(value, DataProto) else value

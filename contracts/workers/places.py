@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+Ref: TypeAlias = Any
+"""What stands for a value, or for an answer that is still to come; an argument of further calls at the same place."""
 
 
 class Call(NamedTuple):
@@ -16,11 +19,15 @@ class Call(NamedTuple):
 class Place(Protocol):
     """Workers by rank. What a worker answers, a `Failure` among it, is never raised."""
 
-    def share(self, value: object) -> object:
+    def share(self, value: object) -> Ref:
         """Put a value where all workers can have it, once."""
 
-    def ask(self, calls: Mapping[int, Call]) -> dict[int, object]:
-        """Call workers, all at the same time where the place can, and wait for their answers by rank."""
+    def send(self, calls: Mapping[int, Call]) -> dict[int, Ref]:
+        """Call workers, all at the same time where the place can, and wait for none of them."""
+        ...
+
+    def gather(self, sent: Mapping[int, Ref]) -> dict[int, object]:
+        """Wait for the answers of calls, by rank; where a worker has died, nobody waits for the others."""
         ...
 
     def stop(self) -> None:

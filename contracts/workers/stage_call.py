@@ -1,27 +1,28 @@
-"""One call of a stage on a group of workers."""
+"""A stage of a group, to be called as the stage itself is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import inspect
+from collections.abc import Callable, Sequence
+from time import perf_counter
 from typing import Any
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.configuration import config_in_use
 from batchpact.contracts.decorator import find_batch
-from batchpact.contracts.origins import from_rows
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.reporting import OBSERVERS
-from batchpact.contracts.variants import Variants
-from batchpact.contracts.workers.errors import Failure, worker_error
-from batchpact.contracts.workers.joining import join
-from batchpact.contracts.workers.places import Call, Place
-from batchpact.contracts.workers.shipping import Shipment, kept_back, ship, shipped_bytes
+from batchpact.contracts.settings import Level, current
+from batchpact.contracts.variants import Answers, Variants
+from batchpact.contracts.workers.futures import Sent, StageFuture
+from batchpact.contracts.workers.passing import passes
+from batchpact.contracts.workers.places import Call, Place, Ref
+from batchpact.contracts.workers.shipping import kept_back, ship, shipped_bytes
 from batchpact.contracts.workers.worker import Order
 from batchpact.dataproto.container import DataProto
-from batchpact.schemas.errors import ContractError
-from batchpact.schemas.instances import make_instance
-from batchpact.schemas.text import listed
-from batchpact.schemas.violations import Violation, Where
+from batchpact.dataproto.futures import DataProtoFuture
+from batchpact.schemas.stores import Stores
 
 
 class StageCall:
@@ -44,6 +45,7 @@ class StageCall:
         self.contract = contract
         self.__name__ = method
         self._variants = Variants(contract)
+        self._is_async = inspect.iscoroutinefunction(contract.function)
         self._place = place
         self._groups = groups
         self._ranks_per_group = ranks_per_group
@@ -55,70 +57,103 @@ class StageCall:
         of each group wrote is checked there and, put together, here.
 
         Args:
-            batch: a carrier, or an instance of the Reads; it is what it was when the call is over.
+            batch: a carrier, or an instance of the Reads; it is what it was when the call is over. A future stands for
+                the batch that it will give.
             kwargs: arguments of the contract, and others of the method.
 
         Returns:
             What a plain call of the stage returns, in the batch's own kind: what was written, or the whole batch in its
-            new rows where the stage's `rows` are not `"same"`.
+            new rows where the stage's `rows` are not `"same"`. Of a tuple `(batch, more)` the batches are joined, and
+            `more` is a list with one value of each data-parallel group that had rows. An async stage is awaited.
 
         Raises:
             ContractError: where the batch, or what a worker wrote, does not keep to the contract.
             WorkerError: where a worker raised or died.
         """
+        if self._is_async:
+            return self._awaited(batch, kwargs)
+        return self.remote(batch, **kwargs).get()
+
+    async def _awaited(self, batch: Any, kwargs: dict[str, Any]) -> Any:
+        return await asyncio.to_thread(self.remote(batch, **kwargs).get)
+
+    def remote(self, batch: Any, /, **kwargs: Any) -> StageFuture:
+        """Start the stage on all workers, and wait for none of them; `get` of the future gives the result.
+
+        The future of another group's stage goes on to this one without the controller, where both are cut into as many
+        parts and joining these would change nothing that the stage reads. Otherwise it is waited for here.
+
+        Args:
+            batch: as in a call.
+            kwargs: as in a call.
+
+        Raises:
+            ContractError: where the batch does not keep to the contract. All other errors are raised by `get`.
+        """
+        if isinstance(batch, StageFuture):
+            passed = self._pass_on(batch, dict(kwargs))
+            if passed is not None:
+                return passed
+        if isinstance(batch, (StageFuture, DataProtoFuture)):
+            batch = batch.get()
         find_batch(self.contract, (batch,), {})
         answers = self._variants.answers(batch, (batch,), kwargs)
         boundary = self._variants.under(answers)
         passage = boundary.enter(batch, (batch,), kwargs)
+        order = self._order(boundary, passage, answers, kwargs, kept_back(boundary, passage))
+        shipment = ship(boundary, passage, self._groups)
+        if OBSERVERS.get():
+            passage.shipped = shipped_bytes(shipment.data, passage.filled.args)
+        place = self._place()
+        refs = self._send(place, order, [place.share(part) for part in shipment.parts])
+        sent = Sent(boundary, place, refs, self._groups, self._ranks_per_group, shipment.spans, shipment.pads)
+        return StageFuture(sent, passage)
+
+    def _pass_on(self, before: StageFuture, kwargs: dict[str, Any]) -> StageFuture | None:
+        """Start the stage on what another one has written or will write; None where it cannot be passed on so."""
+        place, settings = self._place(), current()
+        if not before.passable(place, self._groups) or not passes(before.boundary, self.contract):
+            return None
+        level: Level = settings.level or self.contract.level or "structure"
+        if level == "values":  # rules look at all rows
+            return None
+        answers = self._variants.answers(DataProto(), (), kwargs)
+        boundary = self._variants.under(answers)
+        filled = boundary.arguments.fill(Stores.empty(), (), kwargs)
+        passage = before.passage_after(filled, settings, level, perf_counter())
+        order = self._order(boundary, passage, answers, kwargs, None)
+        refs = self._send(place, order, before.parts())
+        return StageFuture(
+            Sent(boundary, place, refs, self._groups, self._ranks_per_group, None, None), passage, before
+        )
+
+    def _order(
+        self,
+        boundary: Boundary,
+        passage: Passage,
+        answers: Answers,
+        kwargs: dict[str, Any],
+        behind: Stores | None,
+    ) -> Order:
         args = passage.filled.args
         named = {field.name: args[field.key] for field in boundary.spec.reads.fields if field.key in args}
-        order = Order(
+        return Order(
             method=self.__name__,
             answers=answers,
             kwargs={**kwargs, **named},
             config=config_in_use(),
             settings=passage.settings,
             level="off" if passage.level == "off" else "structure",
-            kept_back=kept_back(boundary, passage),
+            kept_back=behind,
         )
-        shipment = ship(boundary, passage, self._groups)
-        if OBSERVERS.get():
-            passage.shipped = shipped_bytes(shipment.data, args)
-        written = self._run(boundary, order, shipment)
-        return boundary.leave(passage, self._result(boundary, passage, written))
 
-    def _run(self, boundary: Boundary, order: Order, shipment: Shipment) -> DataProto | None:
-        """What was written for all parts, as one batch; None where no worker wrote anything."""
-        place = self._place()
+    def _send(self, place: Place, order: Order, parts: Sequence[Ref]) -> dict[int, Ref]:
+        """Start the workers: all ranks of a group on the same part, and the first one's result is collected."""
         told = place.share(order)
-        calls: dict[int, Call] = {}
-        spans = {}
-        for group, (part, span) in enumerate(zip(shipment.parts, shipment.spans, strict=True)):
-            sent = place.share(part)
-            for at in range(self._ranks_per_group):
-                rank = group * self._ranks_per_group + at
-                spans[rank] = span
-                calls[rank] = Call("run", (told, sent, at == 0))
-        answers = place.ask(calls)
-        failures = {rank: answer for rank, answer in answers.items() if isinstance(answer, Failure)}
-        if failures:
-            raise worker_error(f"stage '{boundary.name}'", failures, stage=boundary.name, rows=spans)
-        firsts = [rank for rank in calls if rank % self._ranks_per_group == 0]
-        written = [answer for rank in firsts if isinstance(answer := answers[rank], DataProto)]
-        if not written:
-            return None
-        if len(written) < len(firsts):
-            silent = [rank for rank in firsts if answers[rank] is None]
-            where = Where(stage=boundary.name, boundary="writes", rank=silent[0])
-            actual, expected = f"None from rank {listed(silent)}", "a result for every part, or for none"
-            violation = Violation(code="BP035", field="result", actual=actual, expected=expected, where=where)
-            raise ContractError(f"where stage '{boundary.name}' returns its result", [violation])
-        return join(boundary, shipment, written, firsts)
-
-    def _result(self, boundary: Boundary, passage: Passage, whole: DataProto | None) -> Any:
-        """What the stage would have returned here."""
-        if whole is None or passage.carrier is not None:
-            return whole
-        made = make_instance(self.contract.writes, whole.stores(), {}, None)
-        origin = whole._marks.origin
-        return made if origin is None else from_rows(made, origin)
+        method = "run_async" if self._is_async else "run"
+        calls = {
+            group * self._ranks_per_group + at: Call(method, (told, part, at == 0))
+            for group, part in enumerate(parts)
+            for at in range(self._ranks_per_group)
+        }
+        return place.send(calls)

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import platform
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, TypeAlias
 
+from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.configuration import use_config
 from batchpact.contracts.decorator import contract_of
+from batchpact.contracts.passage import Passage
 from batchpact.contracts.settings import Level, Settings, checking
 from batchpact.contracts.variants import Answers, Variants
-from batchpact.contracts.workers.errors import Failure
+from batchpact.contracts.workers.answers import Failure, Written
 from batchpact.dataproto.carriers import OURS
 from batchpact.dataproto.container import DataProto
-from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.stores import Stores, rows_of
-from batchpact.schemas.violations import Violation
+
+Part: TypeAlias = "DataProto | Written | Failure"
+"""What a stage runs on: a part of a batch, or the answer of the worker that made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,42 +83,32 @@ class Worker:
         except Exception as error:
             return _failure(error)
 
-    def run(self, order: Order, part: DataProto, collect: bool) -> DataProto | Failure | None:
-        """Run a stage on a part of a batch.
+    def run(self, order: Order, part: Part, collect: bool) -> Written | Failure:
+        """Run a stage on a part of a batch, or on what another worker wrote.
 
         Returns:
-            What was written, with the input row of each row where the stage knows it; None where nothing was, or where
-            nothing is to be collected.
+            What was written, where it is to be collected.
         """
         try:
-            written = self._run(order, part)
+            with _around(order):
+                boundary, passage, args, kwargs = self._let_in(order, part)
+                written = _let_out(boundary, passage, boundary.function(*args, **kwargs))
         except Exception as error:
             return _failure(error)
-        return written if collect else None
+        return written if collect else Written()
 
-    def _run(self, order: Order, part: DataProto) -> DataProto | None:
+    def _let_in(self, order: Order, part: Part) -> tuple[Boundary, Passage, tuple[Any, ...], dict[str, Any]]:
+        """The contract that counts, the passage, and the arguments of the bare function."""
         method = getattr(self._instance(), order.method)
         owner = getattr(method, "__self__", None)
         boundary = self._variants_of(order.method, method).under(order.answers)
-        kwargs, settings, kept_back = dict(order.kwargs), order.settings, order.kept_back
+        kwargs, kept_back = dict(order.kwargs), order.kept_back
+        batch = part.batch if isinstance(part, Written) else part
+        if not isinstance(batch, DataProto):
+            raise RuntimeError("the stage before wrote nothing here")
         whole = None if kept_back is None else lambda: kept_back
-        around = checking(order.level, action=settings.action, severity=settings.severity)
-        with use_config(order.config), around:
-            passage = boundary.enter(part, (part,), kwargs, whole)
-            given = (passage.handed,) if owner is None else (owner, passage.handed)
-            result = boundary.function(*given, **kwargs)
-            if result is None:
-                boundary.leave(passage, result)
-                return None
-            if type(result) is tuple:
-                expected = "a worker of a group returns its Writes, a batch or None; no tuples yet"
-                violation = Violation(code="BP035", field="result", actual=describe(result), expected=expected)
-                raise ContractError(f"where stage '{boundary.name}' returns its result", [violation])
-            fields, origin = boundary.judge(passage, result)
-        made: DataProto = OURS.make(part, fields, rows_of(fields))
-        if boundary.spec.rows.kind not in ("same", "new"):
-            made._marks = made._marks._replace(origin=origin)
-        return made
+        passage = boundary.enter(batch, (batch,), kwargs, whole)
+        return boundary, passage, (passage.handed,) if owner is None else (owner, passage.handed), kwargs
 
     def _instance(self) -> Any:
         if self._made is None:
@@ -128,6 +122,42 @@ class Worker:
                 raise TypeError(f"{name} is a stage on the controller and is none here")
             self._variants[name] = Variants(contract)
         return self._variants[name]
+
+
+class AsyncWorker(Worker):
+    """A worker whose class has async stages. As an actor it takes further calls while one of them waits."""
+
+    async def run_async(self, order: Order, part: Part, collect: bool) -> Written | Failure:
+        """Run an async stage, as `run` does a plain one."""
+        try:
+            with _around(order):
+                boundary, passage, args, kwargs = self._let_in(order, part)
+                written = _let_out(boundary, passage, await boundary.function(*args, **kwargs))
+        except Exception as error:
+            return _failure(error)
+        return written if collect else Written()
+
+
+@contextmanager
+def _around(order: Order) -> Iterator[None]:
+    """The configuration and the settings of the caller."""
+    settings = order.settings
+    with use_config(order.config), checking(order.level, action=settings.action, severity=settings.severity):
+        yield
+
+
+def _let_out(boundary: Boundary, passage: Passage, result: Any) -> Written:
+    """What a stage returned, once it was checked."""
+    first, *more = result if type(result) is tuple and result else (result,)
+    if first is None:
+        boundary.leave(passage, None)
+        return Written(None, tuple(more))
+    fields, origin = boundary.judge(passage, first)
+    made: DataProto = OURS.make(passage.batch, fields, rows_of(fields))
+    OURS.mark(made, writers=boundary.writers, rewrites=frozenset())
+    if boundary.spec.rows.kind not in ("same", "new"):
+        made._marks = made._marks._replace(origin=origin)
+    return Written(made, tuple(more))
 
 
 def _failure(error: Exception) -> Failure:

@@ -14,6 +14,8 @@ from batchpact.dataproto import DataProto
 from tests.contracts.workers.critics import Critic
 
 WIDTH = 3
+FREE = {"num_cpus": 0}
+"""The options of actors that find a place on any machine."""
 
 
 def rewards(rows: int) -> torch.Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from typing import Annotated, Any
 
@@ -124,6 +125,51 @@ class Twice(Choose):
     rows = Repeat(2)
 
 
+class Score(StageSchema):
+    """What can be passed on: nothing of it changes when parts are joined."""
+
+    class Reads(BatchSchema):
+        rewards: PerToken
+
+    class Writes(BatchSchema):
+        scores: Float32[Tensor, "batch"]
+        tags: NonTensor[str]
+        temperature: Meta[float]
+
+
+class Scale(StageSchema):
+    """Reads what `Score` writes, and nothing else."""
+
+    class Reads(BatchSchema):
+        scores: Float32[Tensor, "batch"]
+        tags: NonTensor[str]
+        temperature: Meta[float]
+        factor: Arg[float] = 2.0
+
+    class Writes(BatchSchema):
+        scaled: Float32[Tensor, "batch"]
+
+
+class Best(StageSchema):
+    """The rows above 2, whichever stage comes before."""
+
+    rows = "select"
+
+    class Reads(BatchSchema):
+        scores: Float32[Tensor, "batch"]
+
+    class Writes(BatchSchema):
+        best: Float32[Tensor, "batch"]
+
+
+class Halve(StageSchema):
+    class Reads(BatchSchema):
+        total: Meta[float]
+
+    class Writes(BatchSchema):
+        half: Meta[float]
+
+
 class Critic:
     """What a team has in its workers."""
 
@@ -198,6 +244,70 @@ class Critic:
     def nothing(self, data: DataProto) -> None:
         """This rank has no output."""
 
+    @stage(Score)
+    def score(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        scores = data.batch["rewards"][:, 0] + self.bias
+        return DataProto.from_dict(
+            {"scores": scores}, {"tags": [f"tag {score}" for score in scores.tolist()]}, {"temperature": 0.5}
+        )
+
+    @stage(Scale)
+    def scale(self, data: DataProto, factor: float) -> DataProto:
+        assert data.batch is not None
+        self.seen.append(data.batch["scores"].tolist())
+        return DataProto.from_dict({"scaled": data.batch["scores"] * data.meta_info["temperature"] * factor})
+
+    @stage(Best)
+    def best(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        chosen = data[data.batch["scores"] > 2.0]
+        chosen.batch["best"] = chosen.batch["scores"] * 1
+        return chosen
+
+    @stage(Halve)
+    def halve(self, data: DataProto) -> DataProto:
+        return DataProto.from_dict({}, {}, {"half": data.meta_info["total"] / 2})
+
+    @stage
+    async def ask(self, batch: Generate.Reads) -> Generate.Writes:
+        """A judge is asked for each row, and the answers take turns."""
+        await asyncio.sleep(0.01)
+        self.seen.append(batch.rewards[:, 0].tolist())
+        return Generate.Writes(responses=batch.rewards * 2)
+
+    @stage
+    async def ask_in_vain(self, batch: Generate.Reads) -> Generate.Writes:
+        await asyncio.sleep(0)
+        raise TimeoutError("the judge is out")
+
+    @stage(Score)
+    def in_a_tuple(self, data: DataProto) -> tuple[DataProto | None, float, int]:
+        """The batch, and two values beside it."""
+        assert data.batch is not None
+        return self.score(data), float(data.batch["rewards"][0, 0]), len(data)
+
+    @stage(Score)
+    def nothing_in_a_tuple(self, data: DataProto) -> tuple[None, int]:
+        return None, len(data)
+
+    @stage(Score)
+    def tuples_that_differ(self, data: DataProto) -> tuple[Any, ...]:
+        assert data.batch is not None
+        made = self.score(data)
+        return (made, 1, 2) if float(data.batch["rewards"].max()) > 4 else (made, 1)
+
+    @stage(Score)
+    def scores_or_raises(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        if float(data.batch["rewards"].max()) > 4:
+            raise ValueError("no score")
+        return self.score(data)
+
+    @stage(Score)
+    def no_score(self, data: DataProto) -> None:
+        """This rank has no output."""
+
     @stage(FromMeta)
     def from_meta(self, data: DataProto) -> DataProto:
         return DataProto.from_dict({"kept": torch.full((data.meta_info["size"],), self.bias)})
@@ -244,10 +354,6 @@ class Critic:
         return DataProto.from_dict({"responses": data.batch["rewards"]})
 
     @stage(Generate)
-    def in_a_tuple(self, data: DataProto) -> tuple[DataProto, int]:
-        return self.generate(data), 1
-
-    @stage(Generate)
     def peeks(self, data: DataProto) -> None:
         assert data.batch is not None
         data.batch.get("unused", None)
@@ -257,10 +363,6 @@ class Critic:
         assert data.batch is not None
         if float(data.batch["rewards"].max()) > 4:
             os._exit(1)
-
-    @stage(Generate)
-    async def ask(self, data: DataProto) -> None:
-        """An async stage."""
 
     @torch.no_grad()
     @stage(Generate)

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from batchpact.contracts import WorkerError, WorkerGroup
-from batchpact.contracts.workers.errors import Failure, worker_error
+from batchpact.contracts.workers.answers import Failure
+from batchpact.contracts.workers.errors import worker_error
 from batchpact.schemas import ContractError
 from batchpact.schemas.errors import MissingFieldError, UndeclaredReadError
 from tests.contracts.workers.calls import batch_of
@@ -93,11 +94,13 @@ def test_some_workers_without_a_result_are_refused() -> None:
     )
 
 
-def test_a_tuple_is_refused() -> None:
-    error = failing("in_a_tuple", ContractError)
+def test_tuples_of_different_lengths_are_refused_with_the_rank() -> None:
+    error = failing("tuples_that_differ", ContractError)
 
-    assert "BP035 result  result  tuple" in str(error)
-    assert str(error).endswith("a worker of a group returns its Writes, a batch or None; no tuples yet")
+    assert str(error) == (
+        "1 problem where stage 'tuples_that_differ' returns its result\n\n"
+        "  BP035 result  result  2 values behind the batch, from rank 1; 1, as from rank 0"
+    )
 
 
 def test_what_is_wrong_with_the_batch_is_found_before_anything_is_sent() -> None:

@@ -192,16 +192,21 @@ def test_a_plain_method_is_no_attribute() -> None:
         _ = group.other
 
 
-@pytest.mark.parametrize(
-    ("method", "text"),
-    [
-        ("ask", "an async stage does not run on a WorkerGroup yet"),
-        ("decorated", "a decorator stands above @stage, and workers would not run it: put @stage on top"),
-    ],
-)
-def test_a_stage_that_cannot_run_so_is_refused(method: str, text: str) -> None:
+def test_a_stage_below_another_decorator_is_refused() -> None:
+    text = "a decorator stands above @stage, and workers would not run it: put @stage on top"
     with pytest.raises(DeclarationError, match=text):
-        getattr(WorkerGroup(Critic, dp=1), method)
+        _ = WorkerGroup(Critic, dp=1).decorated
+
+
+def test_of_a_tuple_the_batches_are_joined_and_the_rest_is_listed_by_part() -> None:
+    made, firsts, counts = WorkerGroup(Critic, dp=2).in_a_tuple(batch_of(5))
+
+    assert made == Critic().score(batch_of(5))
+    assert (firsts, counts) == ([1.0, 4.0], [3, 2])
+
+
+def test_a_tuple_without_a_batch_keeps_its_rest() -> None:
+    assert WorkerGroup(Critic, dp=2).nothing_in_a_tuple(batch_of(5)) == (None, [3, 2])
 
 
 def test_something_else_than_a_batch_is_refused() -> None:

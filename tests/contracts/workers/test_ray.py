@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import copy
-import os
-import sys
 import threading
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,21 +15,11 @@ from batchpact.contracts import WorkerError, WorkerGroup
 from batchpact.dataproto import DataProto
 from batchpact.schemas import ContractError
 from batchpact.schemas.errors import UndeclaredReadError
-from tests.contracts.workers.calls import CASES, Case, assert_same, batch_of
+from tests.contracts.workers.calls import CASES, FREE, Case, assert_same, batch_of
 from tests.contracts.workers.critics import Critic
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 ray = pytest.importorskip("ray")
-
-FREE = {"num_cpus": 0}
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    path = os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, sys.path)])
-    ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}, logging_level="ERROR")
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture(scope="module")

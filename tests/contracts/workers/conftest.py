@@ -1,0 +1,55 @@
+"""A session of Ray for the tests of workers; they are run in this process, too."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from batchpact.contracts import WorkerGroup
+from tests.contracts.workers.calls import FREE
+from tests.contracts.workers.critics import Critic
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[None]:
+    """One node; its workers find what this process can import."""
+    ray = pytest.importorskip("ray")
+    path = os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, sys.path)])
+    ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}, logging_level="ERROR")
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def made() -> Iterator[dict[Any, WorkerGroup]]:
+    """The groups of a module, by what they were made with: an actor takes its time to start."""
+    groups: dict[Any, WorkerGroup] = {}
+    yield groups
+    for group in groups.values():
+        group.shutdown()
+
+
+@pytest.fixture(params=["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
+def groups(request: pytest.FixtureRequest) -> Callable[..., WorkerGroup]:
+    """Gives groups of critics on either backend, each another one; they may have been used before."""
+    ray = request.param == "ray"
+    if ray:
+        request.getfixturevalue("cluster")
+    made = request.getfixturevalue("made")  # ended before the session of Ray is
+    count = itertools.count()
+
+    def give(*args: Any, dp: int = 2) -> WorkerGroup:
+        options = {"ray_options": FREE} if ray else {}
+        key = (request.param, next(count), args, dp)
+        if key not in made:
+            made[key] = WorkerGroup(Critic, *args, dp=dp, backend=request.param, **options)
+        group: WorkerGroup = made[key]
+        return group
+
+    return give
