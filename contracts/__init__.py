@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from batchpact.contracts.report import Report
     from batchpact.contracts.reporting import ContractWarning, Event, observe
     from batchpact.contracts.settings import checking
+    from batchpact.contracts.verl.dispatch import contract_dispatch
     from batchpact.contracts.workers.errors import WorkerError
     from batchpact.contracts.workers.futures import StageFuture
     from batchpact.contracts.workers.group import WorkerGroup
@@ -34,6 +35,7 @@ _HOMES = {
     "WorkerError": "workers.errors",
     "WorkerGroup": "workers.group",
     "checking": "settings",
+    "contract_dispatch": "verl.dispatch",
     "contract_of": "decorator",
     "from_rows": "origins",
     "observe": "reporting",
@@ -52,6 +54,7 @@ __all__ = [
     "WorkerError",
     "WorkerGroup",
     "checking",
+    "contract_dispatch",
     "contract_of",
     "from_rows",
     "observe",

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from batchpact.contracts.configuration import ABSENT, config_value
-from batchpact.dataproto.equality import equal
 from batchpact.schemas.compiled import Compiled
 from batchpact.schemas.describe import describe
+from batchpact.schemas.equality import equal
 from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation

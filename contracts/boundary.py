@@ -11,6 +11,7 @@ from typing import Any
 
 from batchpact.contracts import effects
 from batchpact.contracts.arguments import Arguments, Filled
+from batchpact.contracts.kept_back import KEPT_BACK, whole_of
 from batchpact.contracts.origins import FromRows, check_origin, fits, taken_marks
 from batchpact.contracts.outcome import fields_of, outcome
 from batchpact.contracts.passage import Passage
@@ -136,6 +137,8 @@ class Boundary:
         level: Level = settings.level or self.level or "structure"
         carrier = None if isinstance(batch, BatchSchema) else carrier_of(batch)
         source = instance_stores(batch) if carrier is None else carrier.stores(batch)
+        if whole is None and KEPT_BACK in source.meta:
+            whole = whole_of(source)
         filled = Filled() if self.arguments.needless else self.arguments.fill(source, args, kwargs)
         passage = Passage(batch, carrier, source, batch, rows_of(source), filled, settings, level, started)
         if level != "off":
@@ -172,6 +175,11 @@ class Boundary:
         """What stands in the handed-out meta for the length of the call."""
         filled = passage.filled
         return {**filled.meta, **filled.args} if filled.args or filled.meta else {}
+
+    @property
+    def hands_out_everything(self) -> bool:
+        """Whether the function is handed fields that its Reads do not declare, too."""
+        return self._opaque
 
     def declared(self, held: Stores) -> Stores:
         """What a batch holds of the Reads: all that the function is handed, and all that has to travel to it."""
@@ -222,16 +230,19 @@ class Boundary:
             changed = self._effects.changed_in_place(passage.versions, passage.source)
             if changed:
                 self._settle(passage, self._subject, "writes", changed, [])
-            if OBSERVERS.get():
-                deliver(passage.event(self.name, self._read_keys, Stores.empty(), 0.0))
+            self.tell(passage, Stores.empty(), 0.0)
             return None
         started = perf_counter()
         fields, origin = self.judge(passage, result)
         returned = result.result if isinstance(result, FromRows) else result
         output = outcome(self.spec, self.rewrites, passage, returned, fields, origin)
-        if OBSERVERS.get():
-            deliver(passage.event(self.name, self._read_keys, fields, perf_counter() - started))
+        self.tell(passage, fields, perf_counter() - started)
         return output
+
+    def tell(self, passage: Passage, fields: Stores, leaving: float) -> None:
+        """Tell whoever wants to know of a call that has written these fields; its way out took `leaving` seconds."""
+        if OBSERVERS.get():
+            deliver(passage.event(self.name, self._read_keys, fields, leaving))
 
     def judge(self, passage: Passage, result: Any) -> tuple[Stores, Index | None]:
         """What a batch, a Writes or a `FromRows` holds that was written, and where its rows come from, once checked.

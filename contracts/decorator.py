@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Concatenate, Protocol, TypeVar, overload
 
 from tensordict import TensorDictBase
@@ -14,11 +15,14 @@ from batchpact.contracts import registry
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.level_off import unchecked
 from batchpact.contracts.passage import Passage
+from batchpact.contracts.queue.calling import await_with_keys, call_with_keys
+from batchpact.contracts.queue.references import is_reference
 from batchpact.contracts.reporting import OBSERVERS
 from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked, is_off
 from batchpact.contracts.signature import keyword_parameters, stage_signature, stated_contract, takes_reads, wrong_stage
 from batchpact.contracts.variants import Variants
-from batchpact.dataproto.carriers import carrier_of
+from batchpact.contracts.verl.stacking import verl_on_top
+from batchpact.dataproto.carriers import carrier_for
 from batchpact.dataproto.container import DataProto
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.definitions import first_paragraph, qualified_name
@@ -28,6 +32,7 @@ from batchpact.schemas.stage import StageSchema, reads_of, stage_spec, writes_of
 from batchpact.schemas.violations import Violation
 
 if TYPE_CHECKING:
+    from batchpact.contracts.queue.references import IndexBatch, KeyBatch
     from batchpact.dataproto.carriers.verl import VerlBatch
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -36,7 +41,7 @@ W = TypeVar("W", bound=BatchSchema)
 S = TypeVar("S")
 R_contra = TypeVar("R_contra", bound=BatchSchema, contravariant=True)
 W_co = TypeVar("W_co", bound=BatchSchema, covariant=True)
-C = TypeVar("C", bound="DataProto | TensorDictBase | VerlBatch")
+C = TypeVar("C", bound="DataProto | TensorDictBase | VerlBatch | KeyBatch | IndexBatch")
 
 
 class Stage(Protocol[R_contra, W_co]):
@@ -140,7 +145,8 @@ def stage(
 
     Called with a batch (our DataProto, verl's, or a TensorDict), a stage checks its reads, hands the function only the
     declared fields, runs it, checks what it wrote and returns that in the batch's own kind; `batch.union(result)` joins
-    it. A stage whose `rows` are not `"same"` returns the whole batch in its new rows.
+    it. A stage whose `rows` are not `"same"` returns the whole batch in its new rows. Called with TransferQueue's keys
+    (`KVBatchMeta`, `BatchMeta`), it fetches the declared columns and puts what was written.
 
     Args:
         contract: the function, or the `StageSchema` that it keeps to.
@@ -199,7 +205,7 @@ def _decorate(
     parameters = keyword_parameters(function)
     boundary = Boundary(spec, reads, writes, function, typed=typed, parameters=parameters, level=level, project=project)
     registry.add(boundary)
-    return _wrap(function, boundary)
+    return verl_on_top(function, _wrap(function, boundary))
 
 
 def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any]:
@@ -219,7 +225,11 @@ def _coroutine(function: Callable[..., Any], boundary: Boundary) -> Callable[...
     async def wrapper(*args: Any, **kwargs: Any) -> Any:
         if is_dynamo_compiling():
             return await function(*args, **kwargs)
-        counting, passage, args, kwargs = _enter(boundary, variants, args, kwargs)
+        place = find_batch(boundary, args, kwargs, _is_callable_with)
+        batch = args[place] if isinstance(place, int) else kwargs[place]
+        if is_reference(type(batch)):  # type: ignore[arg-type]
+            return await await_with_keys(variants, place, args, kwargs, function)
+        counting, passage, args, kwargs = _enter(boundary, variants, place, batch, args, kwargs)
         return counting.leave(passage, await function(*args, **kwargs))
 
     return wrapper
@@ -229,7 +239,11 @@ def _plain(function: Callable[..., Any], boundary: Boundary) -> Callable[..., An
     variants = Variants(boundary)
 
     def call(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        counting, passage, args, kwargs = _enter(boundary, variants, args, kwargs)
+        place = find_batch(boundary, args, kwargs, _is_callable_with)
+        batch = args[place] if isinstance(place, int) else kwargs[place]
+        if is_reference(type(batch)):  # type: ignore[arg-type]
+            return call_with_keys(variants, place, args, kwargs, function)
+        counting, passage, args, kwargs = _enter(boundary, variants, place, batch, args, kwargs)
         return counting.leave(passage, function(*args, **kwargs))
 
     call_unchecked, direct, level = unchecked(boundary, call), boundary.direct, boundary.level
@@ -244,7 +258,12 @@ def _plain(function: Callable[..., Any], boundary: Boundary) -> Callable[..., An
 
 
 def _enter(
-    boundary: Boundary, variants: Variants, args: tuple[Any, ...], kwargs: dict[str, Any]
+    boundary: Boundary,
+    variants: Variants,
+    place: int | str,
+    batch: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
 ) -> tuple[Boundary, Passage, tuple[Any, ...], dict[str, Any]]:
     """Let the batch of a call in.
 
@@ -252,8 +271,6 @@ def _enter(
         The contract that counts for this call, the passage, and the arguments with what the function is handed in the
         place of the batch.
     """
-    place = find_batch(boundary, args, kwargs)
-    batch = args[place] if isinstance(place, int) else kwargs[place]
     if variants.conditional:
         boundary = variants.of(batch, args, kwargs)
     passage = boundary.enter(batch, args, kwargs)
@@ -262,14 +279,32 @@ def _enter(
     return boundary, passage, args, {**kwargs, place: passage.handed}
 
 
-def find_batch(boundary: Boundary, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> int | str:
-    """Where the batch is: the first argument that is a carrier or, where the function takes one, a Reads."""
+def _is_carrier(kind: type) -> bool:
+    return carrier_for(kind) is not None
+
+
+@lru_cache(maxsize=512)
+def _is_callable_with(kind: type) -> bool:
+    """Whether a stage can be called with values of this class: batches, and keys of TransferQueue."""
+    return _is_carrier(kind) or is_reference(kind)
+
+
+def find_batch(
+    boundary: Boundary,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    accepts: Callable[[type], bool] = _is_carrier,
+) -> int | str:
+    """Where the batch is: the first argument that is a carrier or, where the function takes one, a Reads.
+
+    `accepts` says of a class whether its values are carriers.
+    """
     reads = boundary.reads if boundary.typed else ()
     for at, value in enumerate(args):
-        if type(value) is DataProto or isinstance(value, reads) or carrier_of(value) is not None:
+        if type(value) is DataProto or isinstance(value, reads) or accepts(type(value)):
             return at
     for name, value in kwargs.items():
-        if isinstance(value, reads) or carrier_of(value) is not None:
+        if isinstance(value, reads) or accepts(type(value)):
             return name
     shown = ", ".join(describe(value) for value in (*args, *kwargs.values())) or "nothing"
     expected = "a stage takes a DataProto, a TensorDict, verl's DataProto" + (

@@ -35,7 +35,8 @@ class Event:
         bytes_read: bytes of the tensors that were handed out.
         bytes_written: bytes of the tensors that were written.
         violations: what was found and not raised.
-        shipped: for a call of a `WorkerGroup`, the bytes of each field that went to the workers; each row counts once.
+        shipped: for a call of a `WorkerGroup`, the bytes of each field that went to the workers, where each row counts
+            once; for a call with TransferQueue's keys, the bytes of each column that was fetched.
     """
 
     stage: str

@@ -24,11 +24,12 @@ class Variants:
         boundary: the contract as it is declared, every field with a condition in it.
 
     Attributes:
+        whole: the boundary that it was made of.
         conditional: whether any field has a condition.
     """
 
     def __init__(self, boundary: Boundary) -> None:
-        self._whole = boundary
+        self.whole = boundary
         self._reads = conditions_of(boundary.spec.reads)
         self._writes = conditions_of(boundary.spec.writes)
         self._made: dict[Answers, Boundary] = {}
@@ -43,6 +44,10 @@ class Variants:
         """What the conditions come to in a call, in their order."""
         carrier = None if isinstance(batch, BatchSchema) else carrier_of(batch)
         stores = instance_stores(batch) if carrier is None else carrier.stores(batch)
+        return self.answers_in(stores, args, kwargs)
+
+    def answers_in(self, stores: Stores, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Answers:
+        """What the conditions come to in a call whose batch holds this."""
 
         def look_up(subject: SubjectSpec) -> object:
             return self._value(subject, stores, args, kwargs)
@@ -52,7 +57,7 @@ class Variants:
     def under(self, answers: Answers) -> Boundary:
         """The contract that counts where the conditions come to this."""
         if not answers:
-            return self._whole
+            return self.whole
         found = self._made.get(answers)
         if found is None:
             found = self._made[answers] = self._under(answers)
@@ -61,13 +66,13 @@ class Variants:
     def _value(self, subject: SubjectSpec, stores: Stores, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
         if subject.source != "arg":
             return of_batch(config_in_use(), stores, subject)
-        value = self._whole.arguments.look(subject.name, stores, args, kwargs)
+        value = self.whole.arguments.look(subject.name, stores, args, kwargs)
         return subject.default if value is ABSENT else value
 
     def _under(self, answers: Answers) -> Boundary:
         reads = dict(zip(self._reads, answers[: len(self._reads)], strict=True))
         writes = dict(zip(self._writes, answers[len(self._reads) :], strict=True))
-        whole = self._whole
+        whole = self.whole
         return whole.narrowed(
             narrowed(whole.reads, reads), narrowed(whole.writes, writes), self._off({**reads, **writes})
         )
@@ -75,5 +80,5 @@ class Variants:
     def _off(self, answers: Mapping[str, bool | None]) -> dict[str, str]:
         """The keys of the fields that are off, with the condition that does not hold, in words."""
         conditions: dict[str, ConditionSpec] = {**self._reads, **self._writes}
-        fields = [*self._whole.spec.reads.fields, *self._whole.spec.writes.fields]
+        fields = [*self.whole.spec.reads.fields, *self.whole.spec.writes.fields]
         return {field.key: words(conditions[field.name]) for field in fields if answers.get(field.name) is False}

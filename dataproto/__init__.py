@@ -1,9 +1,9 @@
 """The container and everything that moves it.
 
 Start at `container.py` (`DataProto`) and `core.py`, which it is built on. Rows are chosen by one index plan (`rows.py`,
-`splitting.py`) and taken from tensors of every layout in `tensors.py` and `nested.py`; `union.py`, `concat.py` and
-`merging.py` join batches, by the policies of a bound schema with `carried.py`, `filling.py`, `lengthening.py` and
-`alignment.py`; `equality.py` says what is equal. `handout.py` and `withheld.py` make what a stage is handed.
+`splitting.py`) and taken from tensors of every layout in `tensors.py` and `nested.py`; `union.py` and `concat.py` join
+batches, by the policies of a bound schema with `carried.py`, `filling.py` and `alignment.py`, and with `merging.py`,
+`lengthening.py` and `equality.py` of the floor below. `handout.py` and `withheld.py` make what a stage is handed.
 `carriers/` lets contracts work on other containers: `TensorDict`, and verl's own `DataProto`; `entries.py` and
 `conversion.py` turn batches into these and back. Beside the methods there are verl's functions: `padding.py`,
 `folding.py`, `collate.py` and `dict_unions.py`; `tensordicts/` has those that work on a plain `TensorDict`, and
@@ -17,7 +17,6 @@ from batchpact.dataproto.collate import collate_fn
 from batchpact.dataproto.columns import column
 from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.dict_unions import union_numpy_dict, union_tensor_dict
-from batchpact.dataproto.equality import difference, equal
 from batchpact.dataproto.folding import fold_batch_dim, unfold_batch_dim
 from batchpact.dataproto.futures import DataProtoFuture
 from batchpact.dataproto.gathering import all_gather_data_proto
@@ -32,6 +31,7 @@ from batchpact.dataproto.serialization import (
 from batchpact.dataproto.size_report import size_report
 from batchpact.dataproto.wire.transport import transport
 from batchpact.dataproto.wire.unpicklable import unpicklable
+from batchpact.schemas.equality import difference, equal
 
 __all__ = [
     "DataProto",

@@ -8,15 +8,16 @@ from weakref import WeakKeyDictionary
 
 from torch import Tensor
 
-from batchpact.dataproto.merging import DEFAULTS
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.row_marks import Mask
 from batchpact.schemas.axes import Size, readable
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.describe import describe
 from batchpact.schemas.diagnose import Context, diagnose
+from batchpact.schemas.dim_names import dims_of
 from batchpact.schemas.errors import contract_error
 from batchpact.schemas.keys import key_fields, repeated_key
+from batchpact.schemas.merging import DEFAULTS
 from batchpact.schemas.policies import Merge
 from batchpact.schemas.policy_specs import Policies
 from batchpact.schemas.record import FieldSpec
@@ -35,10 +36,7 @@ def bound(schema: type[BatchSchema], dims: Mapping[str, int]) -> Bound:
     if not (isinstance(schema, type) and issubclass(schema, BatchSchema)):
         shown = getattr(schema, "__qualname__", describe(schema))
         raise refuse("bind", "BP036", "schema", f"{shown} is no BatchSchema", "bind the Reads or the Writes of a stage")
-    places = schema.__batchpact__.plan.tensor_places.values()
-    axes = (dim.as_expression() for place in places for dim in place.dims)
-    known = dict.fromkeys(["batch"] if schema.__batchpact__.spec.axis is None else [])
-    known.update(dict.fromkeys(name for axis in axes if axis is not None for name in axis.names()))
+    known = dims_of(schema.__batchpact__.spec)
     unknown = [name for name in dims if name not in known]
     if unknown:
         actual = f"{schema.__qualname__} has no dim {quoted(unknown)}"

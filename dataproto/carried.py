@@ -13,12 +13,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 from uuid import uuid4
 
-import numpy as np
-import torch
-
-from batchpact.dataproto.equality import equal
-
-_MUTABLE = (dict, list, set, np.ndarray, torch.Tensor)
+from batchpact.schemas.equality import equal
 
 
 class Value(NamedTuple):
@@ -78,12 +73,6 @@ def in_common(metas: Sequence[Mapping[str, object]], carried: Sequence[Carried])
         if one and any(part.own != kept[0].source for _, part in having) and _all_equal([value for value, _ in having]):
             found[key] = kept[0]
     return Carried("", found) if found else NOTHING
-
-
-def is_one_object(values: Sequence[object]) -> bool:
-    """Whether several parts hold one object that can be told from an equal one."""
-    first = values[0]
-    return len(values) > 1 and isinstance(first, _MUTABLE) and all(value is first for value in values)
 
 
 def _all_equal(values: Sequence[object]) -> bool:

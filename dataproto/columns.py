@@ -1,8 +1,6 @@
-"""Object columns: one constructor, one-dimensional whatever the rows are."""
+"""What somebody gives as a column, as one; objects by the one constructor, `column`."""
 
 from __future__ import annotations
-
-from collections.abc import Iterable, Sequence
 
 import numpy as np
 import torch
@@ -10,21 +8,7 @@ import torch
 from batchpact.dataproto.refusal import refuse
 from batchpact.schemas.describe import describe
 from batchpact.schemas.stores import Column
-
-
-def column(values: Iterable[object]) -> Column:
-    """A column with one object per row.
-
-    `np.array(rows, dtype=object)` makes a matrix of rows that happen to have equal lengths; this never does.
-
-    Args:
-        values: one object per row; they are taken as they are.
-
-    Returns:
-        A one-dimensional object array.
-    """
-    rows = values if isinstance(values, Sequence) else list(values)
-    return np.fromiter(rows, dtype=object, count=len(rows))
+from batchpact.schemas.stores import column as column
 
 
 def as_column(operation: str, key: str, value: object) -> Column:

@@ -12,14 +12,22 @@ from batchpact.dataproto.binding import Bound
 from batchpact.dataproto.build import columns_of
 from batchpact.dataproto.carried import NOTHING, Carried, in_common
 from batchpact.dataproto.filling import fill_absent
-from batchpact.dataproto.lengthening import lengthen
-from batchpact.dataproto.merging import DEFAULTS, merge_meta
 from batchpact.dataproto.nested import SharedOffsets
-from batchpact.dataproto.parts import alike, compare_columns, compare_fields, compare_tensors, same_fields
+from batchpact.dataproto.parts import (
+    alike,
+    compare_columns,
+    compare_fields,
+    compare_tensors,
+    named_parts,
+    row_kind,
+    same_fields,
+)
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.row_marks import Mask, join_marks
 from batchpact.dataproto.tensors import Value, cat
 from batchpact.schemas.axes import Size
+from batchpact.schemas.lengthening import Pieces, lengthen, longest_of
+from batchpact.schemas.merging import DEFAULTS, merge_meta
 from batchpact.schemas.policies import Merge
 from batchpact.schemas.stores import Column, Stores
 from batchpact.schemas.violations import Violation
@@ -27,6 +35,7 @@ from batchpact.schemas.violations import Violation
 if TYPE_CHECKING:
     from batchpact.dataproto.container import DataProto
 
+_PARTS = Pieces(1, named_parts, row_kind)
 _LENGTHS = "concat(parts, pad=True) makes rows equally long"
 
 
@@ -78,7 +87,8 @@ def _by_policies(
     known = [sizes(at) for at in range(len(parts))] if pad else []
     made, absent, violations = fill_absent(bound.schema, held, [len(part) for part in parts], sizes)
     if pad and not violations:
-        made, violations = lengthen(bound.schema, made, known)
+        places = bound.schema.__batchpact__.plan.tensor_places
+        made, violations = lengthen(places, bound.policies, made, known, longest_of(known), _PARTS)
     if violations:
         raise refuse_all(operation, violations)
     return made, absent
@@ -104,7 +114,7 @@ def concat_stores(
     """
     filled = [(at, part) for at, part in enumerate(parts) if part.tensors or part.columns]
     violations = [] if same_fields(filled) else compare_fields(filled, histories, noun)
-    meta, wrong_meta = merge_meta([part.meta for part in parts], policies, carried, noun)
+    meta, wrong_meta = merge_meta([part.meta for part in parts], policies, carried.values, noun)
     violations += wrong_meta
     if violations or not filled:
         return Stores({}, {}, meta), violations

@@ -12,10 +12,10 @@ from typing_extensions import Self
 from batchpact.dataproto import build
 from batchpact.dataproto.core import Batch
 from batchpact.dataproto.entries import check_names, from_entries, tensordict_of
-from batchpact.dataproto.equality import difference
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensors import items, store
 from batchpact.schemas.describe import describe
+from batchpact.schemas.equality import difference
 from batchpact.schemas.violations import Violation
 
 _STORES = ("batch", "non_tensor_batch", "meta_info")

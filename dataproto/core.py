@@ -14,7 +14,6 @@ from typing_extensions import Self
 from batchpact.dataproto import build
 from batchpact.dataproto.binding import Bound
 from batchpact.dataproto.carried import NOTHING, Carried
-from batchpact.dataproto.equality import difference
 from batchpact.dataproto.handout import HandOut, hand_columns, hand_meta, hand_tensors
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.row_marks import UNMARKED, RowMarks
@@ -23,6 +22,7 @@ from batchpact.dataproto.wire.receiving import receive
 from batchpact.dataproto.wire.sending import Reduced, reduce
 from batchpact.dataproto.withheld import HandedDict, HandedTensorDict, Withheld
 from batchpact.schemas.describe import describe
+from batchpact.schemas.equality import difference
 from batchpact.schemas.stores import Column, Stores
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})

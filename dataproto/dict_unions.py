@@ -10,9 +10,9 @@ from tensordict import TensorDictBase
 
 from batchpact.dataproto.build import columns_of
 from batchpact.dataproto.entries import from_entries_alike, put_entries
-from batchpact.dataproto.equality import difference
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.schemas.describe import describe, describe_in_store
+from batchpact.schemas.equality import difference
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.stores import Column, Stores
 from batchpact.schemas.violations import Violation

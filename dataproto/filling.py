@@ -11,10 +11,10 @@ from torch import Tensor
 
 from batchpact.dataproto import nested
 from batchpact.dataproto.columns import column
-from batchpact.dataproto.declared_values import misfit
 from batchpact.dataproto.row_marks import Mask
 from batchpact.schemas.axes import Lengths, Size, axes, is_dense, is_jagged
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.declared_values import misfit
 from batchpact.schemas.policies import PadValue
 from batchpact.schemas.shapes import Dim
 from batchpact.schemas.stores import Column, Stores

@@ -13,7 +13,11 @@ import torch
 from torch import Tensor
 
 from batchpact.dataproto.rows import Rows
+from batchpact.schemas import jagged
 from batchpact.schemas.axes import offsets_of, ragged_axis
+from batchpact.schemas.jagged import build as build
+from batchpact.schemas.jagged import index_of, lengths_of, offsets_of_lengths
+from batchpact.schemas.jagged import of_rows as of_rows
 
 SharedOffsets: TypeAlias = "dict[tuple[int, ...], Tensor]"
 """The offsets of results, by the identity of those that they were made of; for a single operation."""
@@ -24,25 +28,14 @@ def parts(tensor: Tensor, whole: Rows | None = None) -> tuple[Tensor, Tensor, in
 
     Tensors with holes that share their offsets do so without the holes, too, where `whole` is one plan of all rows.
     """
-    if _lengths_of(tensor) is not None:
-        tensor = take(tensor, whole or Rows.span(0, len(tensor)))
-    return tensor.values(), offsets_of(tensor), ragged_axis(tensor) - 1
-
-
-def build(values: Tensor, offsets: Tensor, axis: int) -> Tensor:
-    """A jagged nested tensor that is ragged on `axis` of its values."""
-    return torch.nested.nested_tensor_from_jagged(values, offsets, jagged_dim=axis + 1)
-
-
-def of_rows(rows: Sequence[Tensor], axis: int) -> Tensor:
-    """Dense rows of different lengths as one jagged nested tensor that is ragged on `axis`, counted with the rows."""
-    lengths = torch.tensor([0, *(row.shape[axis - 1] for row in rows)], device=rows[0].device)
-    return build(torch.cat(list(rows), dim=axis - 1), lengths.cumsum(0), axis - 1)
+    if whole is not None and lengths_of(tensor) is not None:
+        tensor = take(tensor, whole)
+    return jagged.parts(tensor)
 
 
 def take(tensor: Tensor, rows: Rows) -> Tensor:
     """Rows of a jagged nested tensor, in any order and any number of times; a view of neighbouring ones."""
-    offsets, lengths, axis = offsets_of(tensor), _lengths_of(tensor), ragged_axis(tensor) - 1
+    offsets, lengths, axis = offsets_of(tensor), lengths_of(tensor), ragged_axis(tensor) - 1
     places, new_offsets = rows.once((offsets, lengths), lambda: _places(offsets, lengths, rows))
     values = tensor.values()
     if isinstance(places, Tensor):
@@ -54,16 +47,10 @@ def cat(tensors: Sequence[Tensor], shared: SharedOffsets) -> Tensor:
     """Jagged nested tensors that are ragged on the same axis, one below the other."""
     pieces = [parts(tensor) for tensor in tensors]
     axis = pieces[0][2]
-    key = tuple(id(source) for tensor in tensors for source in (offsets_of(tensor), _lengths_of(tensor)))
+    key = tuple(id(source) for tensor in tensors for source in (offsets_of(tensor), lengths_of(tensor)))
     if key not in shared:
-        shared[key] = _from_lengths(torch.cat([offsets.diff() for _, offsets, _ in pieces]))
+        shared[key] = offsets_of_lengths(torch.cat([offsets.diff() for _, offsets, _ in pieces]))
     return build(torch.cat([values for values, _, _ in pieces], dim=axis), shared[key], axis)
-
-
-def _lengths_of(tensor: Tensor) -> Tensor | None:
-    """The length of each row of a tensor with holes, `[rows]`: there, not every row reaches up to the next one."""
-    found: Tensor | None = tensor.lengths()  # type: ignore[attr-defined]  # torch's stubs do not know jagged tensors
-    return found
 
 
 def _places(offsets: Tensor, lengths: Tensor | None, rows: Rows) -> tuple[range | Tensor, Tensor]:
@@ -76,13 +63,4 @@ def _places(offsets: Tensor, lengths: Tensor | None, rows: Rows) -> tuple[range 
         return range(int(kept[0]), int(kept[-1])), kept - kept[0]
     chosen = rows.tensor(count, offsets.device)
     new_lengths = (offsets.diff() if lengths is None else lengths).index_select(0, chosen)
-    new_offsets = _from_lengths(new_lengths)
-    # Position i of the result comes from its row's start plus its place within the row.
-    shift = torch.repeat_interleave(
-        offsets.index_select(0, chosen) - new_offsets[:-1], new_lengths, output_size=int(new_offsets[-1])
-    )
-    return torch.arange(len(shift), device=offsets.device) + shift, new_offsets
-
-
-def _from_lengths(lengths: Tensor) -> Tensor:
-    return torch.cat([lengths.new_zeros(1), lengths.cumsum(0, dtype=lengths.dtype)])
+    return index_of(offsets.index_select(0, chosen), new_lengths)

@@ -14,7 +14,6 @@ import torch
 from batchpact.dataproto import nested
 from batchpact.dataproto.auto_padding import padding_enabled
 from batchpact.dataproto.core import check_batch
-from batchpact.dataproto.declared_values import misfit
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.row_marks import Mask, marked
 from batchpact.dataproto.row_operations import RowOperations
@@ -22,6 +21,7 @@ from batchpact.dataproto.rows import Index, Rows
 from batchpact.dataproto.splitting import check_count
 from batchpact.dataproto.tensors import items
 from batchpact.schemas.axes import is_dense, is_jagged
+from batchpact.schemas.declared_values import misfit
 from batchpact.schemas.policies import PadValue
 from batchpact.schemas.stores import Column
 from batchpact.schemas.text import count

@@ -13,6 +13,7 @@ from batchpact.schemas.describe import STORE_NAMES, describe
 from batchpact.schemas.dtypes import dtype_name, short_name
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.stores import Stores
+from batchpact.schemas.text import by_kind as kinds_of
 from batchpact.schemas.text import listed
 from batchpact.schemas.violations import Violation
 
@@ -40,12 +41,12 @@ def compare_fields(
         lacking = [at for at, _ in filled if at not in having]
         if len(found) > 1:
             sides = " and ".join(
-                f"in {STORE_NAMES[placement]} of {_parts(parts, noun)}" for placement, parts in found.items()
+                f"in {STORE_NAMES[placement]} of {named_parts(parts, noun)}" for placement, parts in found.items()
             )
             violations.append(Violation(code="BP045", field=key, actual=sides, expected="one place for one name"))
         if lacking:
             known = next((text for at in having if (text := histories[at]().get(key))), "")
-            actual = f"missing in {_parts(lacking, noun)}, present in {_parts(having, noun)}"
+            actual = f"missing in {named_parts(lacking, noun)}, present in {named_parts(having, noun)}"
             actual += f" ({known})" if known else ""
             violations.append(
                 Violation(
@@ -113,10 +114,7 @@ def compare_columns(key: str, filled: Sequence[tuple[int, Stores]], noun: str = 
 
 def by_kind(kinds: Iterable[tuple[int, str]], noun: str = "part") -> str:
     """Which parts have which kind, in words: `f32 rows of [3] in parts 0, 2, f64 rows of [3] in part 1`."""
-    parts: dict[str, list[int]] = {}
-    for at, kind in kinds:
-        parts.setdefault(kind, []).append(at)
-    return ", ".join(f"{kind} in {_parts(having, noun)}" for kind, having in parts.items())
+    return kinds_of(kinds, lambda parts: named_parts(parts, noun))
 
 
 def _cell_kind(dtype: np.dtype[np.generic]) -> str:
@@ -127,5 +125,6 @@ def _differing(key: str, placement: PlacementName, actual: str, expected: str, h
     return Violation(code="BP042", field=key, placement=placement, actual=actual, expected=expected, hint=hint)
 
 
-def _parts(parts: Sequence[int], noun: str) -> str:
+def named_parts(parts: Sequence[int], noun: str = "part") -> str:
+    """`part 3`, `ranks 0, 1`: parts by their numbers."""
     return f"{noun if len(parts) == 1 else f'{noun}s'} {listed(parts)}"

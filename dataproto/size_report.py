@@ -12,6 +12,7 @@ from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.definitions import without_locals
 from batchpact.schemas.describe import STORE_NAMES, describe
 from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.stores import STORE_OF
 from batchpact.schemas.text import count
 
 if TYPE_CHECKING:
@@ -102,8 +103,7 @@ def size_report(data: Batch, reads: type[BatchSchema]) -> SizeReport:
         raise refuse("size_report", "BP036", "reads", describe(reads), "the Reads of a stage")
     spec = reads.__batchpact__.spec
     declared = {
-        # A tag stands among the columns of a container that has no place for tags.
-        (field.key, "non_tensor" if place.placement == "tag" else place.placement)
+        (field.key, STORE_OF.get(place.placement, place.placement))
         for field in spec.fields
         for place in field.places
     }

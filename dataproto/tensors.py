@@ -88,15 +88,6 @@ def clone(value: Value) -> Value:
     return value.detach().clone().requires_grad_(value.requires_grad)
 
 
-def same_memory(left: Tensor, right: Tensor) -> bool:
-    """Whether two tensors are the same elements of the same memory, so that comparing them is needless."""
-    if left is right:
-        return True
-    if left.is_nested or right.is_nested or left.dtype is not right.dtype or left.shape != right.shape:
-        return False
-    return left.device == right.device and left.data_ptr() == right.data_ptr() and left.stride() == right.stride()
-
-
 def store(tensors: Mapping[str, Value], batch_size: Sequence[int], device: torch.device | None = None) -> TensorDict:
     """A `TensorDict` of tensors that are known to have this batch size and device; its constructor would ask again."""
     size = batch_size if isinstance(batch_size, torch.Size) else torch.Size(batch_size)

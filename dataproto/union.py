@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from batchpact.dataproto.alignment import align
-from batchpact.dataproto.carried import in_common, is_one_object
-from batchpact.dataproto.equality import difference
-from batchpact.dataproto.merging import merge_values
-from batchpact.dataproto.reducing import Unmergeable
+from batchpact.dataproto.carried import in_common
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.row_marks import UNMARKED, RowMarks
 from batchpact.schemas.describe import STORE_NAMES
+from batchpact.schemas.equality import difference
 from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.merging import is_one_object, merge_values
 from batchpact.schemas.policies import Merge
+from batchpact.schemas.reducing import Unmergeable
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
 

@@ -3,8 +3,10 @@
 Start at `batch.py` (a schema), `stage.py` (a stage) and `record.py` (the plain data that both compile to). An
 annotation is read in `annotations.py` and `fields.py`, dims in `shapes.py` and `expressions.py`. A healthy batch is
 checked by `plan.py`; a broken one is explained by `diagnose.py` (structure), `values.py` and `rules.py` (values).
-Problems are records of `violations.py` with codes from `catalogue.py`, put into words by `text.py` and raised as
-`errors.py`. The vocabulary of RL is in `rl/`.
+A single row is checked by `row_check.py`, and rows become a batch in `collating.py`. What a policy does to values is in
+`merging.py`, `reducing.py` and `lengthening.py`; `equality.py` says what is equal. Problems are records of
+`violations.py` with codes from `catalogue.py`, put into words by `text.py` and raised as `errors.py`. The vocabulary of
+RL is in `rl/`.
 """
 
 from batchpact.schemas.batch import BatchSchema
@@ -19,7 +21,7 @@ from batchpact.schemas.errors import (
     SettingError,
     UndeclaredReadError,
 )
-from batchpact.schemas.markers import Arg, Binary, Finite, From, Jagged, Meta, Name, NonTensor, SameAs, When
+from batchpact.schemas.markers import Arg, Binary, Finite, From, Jagged, Meta, Name, NonTensor, SameAs, Tag, When
 from batchpact.schemas.policies import Fill, Group, Key, Merge, Pad
 from batchpact.schemas.record import (
     FieldSpec,
@@ -77,6 +79,7 @@ __all__ = [
     "SettingError",
     "StageSchema",
     "StageSpec",
+    "Tag",
     "UndeclaredReadError",
     "Violation",
     "When",

@@ -14,7 +14,7 @@ from jaxtyping import AbstractArray
 from pydantic.fields import FieldInfo
 
 from batchpact.schemas.dtypes import torch_dtypes
-from batchpact.schemas.markers import MARKERS, Jagged, NonTensor, Placed, PlacementName
+from batchpact.schemas.markers import MARKERS, Jagged, NonTensor, Placed, PlacementName, Tag
 from batchpact.schemas.python_types import is_alias
 from batchpact.schemas.record import PlaceSpec
 from batchpact.schemas.shapes import ShapeSyntaxError, parse_dims
@@ -65,11 +65,12 @@ def _read(annotation: object, placed: Placed | None, reading: Reading) -> None:
     elif origin is Annotated:
         inner, *metadata = get_args(annotation)
         _read(inner, _take_metadata(metadata, reading), reading)
-    elif origin is NonTensor:
-        _add(reading, "non_tensor", get_args(annotation)[0])
+    elif origin is NonTensor or origin is Tag:
+        _add(reading, "tag" if origin is Tag else "non_tensor", get_args(annotation)[0])
     elif is_alias(annotation):
-        if annotation is NonTensor:
-            reading.problems.append("NonTensor needs the type of one row, as in NonTensor[str]")
+        if annotation is NonTensor or annotation is Tag:
+            name = annotation.__name__
+            reading.problems.append(f"{name} needs the type of one row, as in {name}[str]")
         else:
             _read(annotation.__value__, None, reading)
     elif isinstance(annotation, type) and issubclass(annotation, AbstractArray):

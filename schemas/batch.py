@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import FrameType
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_origin
 
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError
-from typing_extensions import dataclass_transform
+from typing_extensions import Self, dataclass_transform
 
 from batchpact.schemas.compiled import Compiled, compile_schema
 from batchpact.schemas.definitions import without_locals
@@ -19,6 +19,8 @@ from batchpact.schemas.violations import Violation
 
 if TYPE_CHECKING:
     from pydantic._internal._model_construction import ModelMetaclass
+
+    from batchpact.schemas.row_check import Row, RowLevel
 else:
     ModelMetaclass = type(BaseModel)
 
@@ -82,6 +84,47 @@ class BatchSchema(BaseModel, metaclass=_SchemaMeta):
             raise _wrong(cls.__qualname__, [(name, text, "") for name, text in compiled])
         cls.__batchpact__ = compiled
 
+    @classmethod
+    def check_row(cls, row: Row, *, level: RowLevel = "structure") -> None:
+        """Check one row where it is born, before it becomes part of a batch.
+
+        Args:
+            row: values by the keys of the fields. A tensor has no batch axis and is dense, also where the batch is
+                jagged; a column has its one object; meta may be there or not. None in an optional field says that the
+                row has no value.
+            level: `"values"` asks the rules on values, too, and reads them.
+
+        Raises:
+            ContractError: with everything that is wrong, and the key or the group of the row.
+        """
+        from batchpact.schemas.row_check import check_row  # here, as it works on a schema class that is made
+
+        check_row(cls, row, level)
+
+    @classmethod
+    def collate(cls, rows: Iterable[Row], *, dims: Mapping[str, int] | None = None, pad: bool = False) -> Self:
+        """Make an instance of single rows, each as `check_row` takes it.
+
+        Dtype, layout and the fields that there are follow from the schema, so they do not depend on the order of the
+        rows, on whether their lengths happen to be equal, or on how many there are. Meta is merged by its `Merge`;
+        required meta that no row has is left for the caller to set.
+
+        Args:
+            rows: the rows; none of them is changed.
+            dims: sizes that dims must have. Without rows, a dim that is not given has size 0.
+            pad: make rows equally long, or as long as `dims` say, in the fields that declare `Pad`.
+
+        Returns:
+            An instance with the rows in their order: `[batch, ...]` tensors, columns of objects, one value for meta.
+
+        Raises:
+            ContractError: naming the rows that do not keep to the schema; or the fields that only some of them have
+                and that have no `Fill`, and tensors whose rows do not fit together.
+        """
+        from batchpact.schemas.collating import collate  # here, as it works on a schema class that is made
+
+        return collate(cls, rows, dims or {}, pad=pad)
+
     if not TYPE_CHECKING:  # checkers see the constructor of the fields, and refuse attributes that are none
 
         def __init__(self, /, **values: Any) -> None:
@@ -125,7 +168,8 @@ def _refuse_names(name: str, parent: type, namespace: Mapping[str, Any]) -> None
         if field.startswith("_"):
             problems.append((field, "names with leading underscores are private and would vanish", field))
         elif field not in own and hasattr(parent, field):
-            problems.append((field, "pydantic has an attribute of this name", field))
+            owner = "a schema" if field in ("check_row", "collate") else "pydantic"
+            problems.append((field, f"{owner} has an attribute of this name", field))
     for field, value in namespace.items():
         if not field.startswith("_") and field not in annotated and field != "model_config" and _is_type_like(value):
             problems.append((field, "'=' where ':' belongs? A field is an annotation", ""))

@@ -47,7 +47,7 @@ _CODES = (
         code="BP004",
         title="unasked",
         form="{actual}; {expected}",
-        means="A stage returned a field that its Writes do not declare.",
+        means="A stage returned, or a row holds, a field that is not declared.",
         hurts="An undeclared write replaces or shadows what another stage relies on.",
         fix="Declare it in Writes, leave it out of the result, or set extra='allow' on Writes if only the data knows "
         "the names.",
@@ -206,7 +206,7 @@ _CODES = (
         code="BP042",
         title="parts",
         form="{actual}; {expected}",
-        means="The parts of a concat do not have the same fields, dtypes or trailing shapes.",
+        means="The parts of a concat, or the rows of a batch, do not have the same fields, dtypes or trailing shapes.",
         hurts="Rows of one part would lose a field, or the concat fails without saying which rank it was.",
         fix="Look at the part that is named and at the stage that wrote it.",
     ),
@@ -301,6 +301,24 @@ _CODES = (
         means="A value in the batch contradicts the configuration that the field is filled from.",
         hurts="Half of the run uses one value and half the other.",
         fix="Change the configuration or the batch, so that the two agree.",
+    ),
+    # --- TransferQueue --------------------------------------------------------------------------------------------
+    Code(
+        code="BP054",
+        title="absent",
+        form="{actual}; {expected}",
+        means="TransferQueue does not hold all rows that a stage was called with, or a field for some of them only.",
+        hurts="The rows that are there would be taken for all rows.",
+        fix="Put the rows or the field before, or call the stage with the keys that have it; look for a clear that "
+        "comes too early.",
+    ),
+    Code(
+        code="BP055",
+        title="altered",
+        form="{actual}; {expected}",
+        means="A cell of a column, or a tag, would come back from TransferQueue as something else.",
+        hurts="The next stage reads a list where a tuple was written, or a dict where a dataclass was.",
+        fix="Write what comes back as it is: lists, dicts, text, Python's own numbers, arrays.",
     ),
     # --- pipelines ------------------------------------------------------------------------------------------------
     Code(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from batchpact.schemas.record import FieldSpec
+from batchpact.schemas.record import FieldSpec, SchemaSpec
 from batchpact.schemas.shapes import parse_dims
 
 
@@ -22,3 +22,11 @@ def bound_names(fields: Iterable[FieldSpec]) -> set[str]:
         for place in field.places:
             bound.update(dim.text for dim in parse_dims(place.dims or "") if dim.kind == "name")
     return bound
+
+
+def dims_of(schema: SchemaSpec) -> list[str]:
+    """Every name that stands in the dims of a schema, each once; `batch` where it has no tensor."""
+    places = (place for field in schema.fields for place in field.places)
+    axes = (dim.as_expression() for place in places for dim in parse_dims(place.dims or ""))
+    names = (name for axis in axes if axis is not None for name in axis.names())
+    return list(dict.fromkeys(["batch", *names] if schema.axis is None else names))

@@ -101,7 +101,7 @@ def _default_problems(reading: Reading, required: bool, default: object) -> Iter
     if (
         not required
         and default is not None
-        and placements & {"tensor", "non_tensor"}
+        and placements & {"tensor", "non_tensor", "tag"}
         and not placements & {"meta", "arg"}
     ):
         yield f"a field with one value per row cannot have a default value ({default!r}); optional is '| None = None'"

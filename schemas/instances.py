@@ -41,6 +41,8 @@ def _kind(value: object) -> PlacementName:
 
 def _place_by_kind(field: FieldSpec, value: object) -> PlacementName:
     kind = _kind(value)
+    if kind == "non_tensor" and field.place("tag") is not None:
+        return kind  # a tag stands among the columns
     return kind if field.place(kind) is not None else field.places[0].placement
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from typing import TypeAlias
 
@@ -15,6 +15,9 @@ from batchpact.schemas.text import count, listed_rows
 from batchpact.schemas.violations import Violation
 
 RowKey: TypeAlias = "tuple[Hashable, ...]"
+
+Naming: TypeAlias = "Callable[[Sequence[int]], str]"
+"""Puts rows into words, by their numbers."""
 
 _LONGEST = 40
 
@@ -90,12 +93,16 @@ class RowNames:
 
     def __call__(self, rows: Sequence[int]) -> str:
         """These rows, the first of them with their names."""
-        groups = [field for field in self._spec.fields if field.role == "group"]
-        for fields in (key_fields(self._spec), groups):
+        for fields in naming_fields(self._spec):
             keys = row_keys(fields, self._stores)
             if keys is not None:
                 return listed_rows(rows, partial(_name, _names(fields), keys))
         return listed_rows(rows)
+
+
+def naming_fields(spec: SchemaSpec) -> tuple[list[FieldSpec], list[FieldSpec]]:
+    """What names a row: the keys or, where a row does not have them, the groups."""
+    return key_fields(spec), [field for field in spec.fields if field.role == "group"]
 
 
 def _name(fields: str, keys: Sequence[RowKey], row: int) -> str:

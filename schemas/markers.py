@@ -1,7 +1,7 @@
 """What stands in an annotation: where a field lives, how it is laid out, and which values it may take.
 
-The three generic placements read as their plain type for type checkers: `Meta[float]` is a float, `Arg[float]` is a
-float, `NonTensor[str]` is a numpy array with one `str` per row. Tensors are jaxtyping types of `torch.Tensor`.
+The generic placements read as their plain type for type checkers: `Meta[float]` is a float, `Arg[float]` is a float,
+`NonTensor[str]` and `Tag[str]` are numpy arrays with one `str` per row. Tensors are jaxtyping types of `torch.Tensor`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PlacementName: TypeAlias = Literal["tensor", "non_tensor", "meta", "arg", "tag"]
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """The mark inside `NonTensor`, `Meta` and `Arg`; written by these aliases only."""
+    """The mark inside `NonTensor`, `Tag`, `Meta` and `Arg`; written by these aliases only."""
 
     placement: PlacementName
 
@@ -34,6 +34,10 @@ NonTensor = TypeAliasType(
     "NonTensor", Annotated[np.ndarray[Any, np.dtype[Any]], Placed("non_tensor")], type_params=(T,)
 )
 """One `T` per row, in `non_tensor_batch`; split with the batch."""
+
+Tag = TypeAliasType("Tag", Annotated[np.ndarray[Any, np.dtype[Any]], Placed("tag")], type_params=(T,))
+"""One `T` per row that a controller knows without fetching it: in the tags of a carrier that has some (TransferQueue),
+and in `non_tensor_batch` of every other one; split with the batch."""
 
 Meta = Annotated[T, Placed("meta")]
 """One `T` for the whole batch, in `meta_info`; copied to every part."""

@@ -80,7 +80,7 @@ class Plan:
             only = field.places[0].placement if len(field.places) == 1 else None
             if only == "tensor" and self._is_plain(field):
                 groups.setdefault(self._group_key(field), []).append(field)
-            elif only == "non_tensor":
+            elif only in ("non_tensor", "tag"):
                 self._columns.append((field.key, field.required))
             elif only in ("meta", "arg"):
                 classes = outer_classes(types[field.key][only])

@@ -62,7 +62,7 @@ NO_POLICIES = Policies()
 def policy_problems(reading: Reading, rules: Sequence[RuleSpec], *, required: bool) -> Iterator[str]:
     """What is wrong with the policies of a field, which has these rules."""
     merge, pad, fill, role = Policies.of(reading)
-    rows = [place for place in reading.places if place.placement in ("tensor", "non_tensor")]
+    rows = [place for place in reading.places if place.placement in ("tensor", "non_tensor", "tag")]
     if merge is not None:
         if "meta" not in reading.types and not (rows and merge.how == "close"):
             other = "rows are put one below the other" if rows else "an argument goes with one call"
@@ -146,5 +146,5 @@ def _role_problems(word: str, rows: Sequence[PlaceSpec], reading: Reading) -> It
         if place.placement == "tensor":
             if len(parse_dims(place.dims or "")) != 1:
                 yield f'{word}() needs one value per row: a tensor of dims "batch", not {place.dims!r}'
-        elif any(cls.__hash__ is None for cls in outer_classes(reading.types["non_tensor"]) or ()):
+        elif any(cls.__hash__ is None for cls in outer_classes(reading.types[place.placement]) or ()):
             yield f"{word}() needs a text or a number per row, not {place.type}"

@@ -24,7 +24,7 @@ import torch
 
 from batchpact.schemas.definitions import qualified_name
 from batchpact.schemas.describe import describe
-from batchpact.schemas.keys import RowNames
+from batchpact.schemas.keys import Naming
 from batchpact.schemas.record import RowRuleSpec
 from batchpact.schemas.violations import Violation
 
@@ -61,7 +61,7 @@ def rule_spec(name: str, method: Callable[[Any], object]) -> RowRuleSpec:
 
 
 def broken_rule(
-    spec: RowRuleSpec, method: Callable[[Any], object], instance: object, rows: int, named: RowNames
+    spec: RowRuleSpec, method: Callable[[Any], object], instance: object, rows: int, named: Naming
 ) -> Violation | None:
     """Ask a rule about a batch; a rule that fails or answers with something else is broken, too."""
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -14,6 +14,9 @@ from batchpact.schemas.markers import PlacementName
 Column: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.generic]]"
 
 _NONE: Mapping[str, object] = {}
+
+STORE_OF: Mapping[PlacementName, PlacementName] = {"tag": "non_tensor"}
+"""The store of a placement that has none of its own, in a batch: tags stand among the columns."""
 
 
 class Stores(NamedTuple):
@@ -54,6 +57,21 @@ class Stores(NamedTuple):
     def empty(cls) -> Self:
         """Stores without a name in them."""
         return cls({}, {}, {})
+
+
+def column(values: Iterable[object]) -> Column:
+    """A column with one object per row.
+
+    `np.array(rows, dtype=object)` makes a matrix of rows that happen to have equal lengths; this never does.
+
+    Args:
+        values: one object per row; they are taken as they are.
+
+    Returns:
+        A one-dimensional object array.
+    """
+    rows = values if isinstance(values, Sequence) else list(values)
+    return np.fromiter(rows, dtype=object, count=len(rows))
 
 
 def read_only(column: np.ndarray) -> np.ndarray:

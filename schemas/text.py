@@ -43,6 +43,14 @@ def listed_rows(rows: Sequence[int], name: Callable[[int], str] = str) -> str:
     return f"{'row' if len(rows) == 1 else 'rows'} {listed(rows, _FIRST_ROWS, name)}"
 
 
+def by_kind(kinds: Iterable[tuple[int, str]], named: Callable[[Sequence[int]], str]) -> str:
+    """Which of several have which kind: `f32[3] in rows 0, 2, f64[3] in row 1`; `named` says numbers in words."""
+    having: dict[str, list[int]] = {}
+    for at, kind in kinds:
+        having.setdefault(kind, []).append(at)
+    return ", ".join(f"{kind} in {named(numbers)}" for kind, numbers in having.items())
+
+
 def sentence(violation: Violation) -> str:
     """One violation without its code and field."""
     form = CODES[violation.code].form

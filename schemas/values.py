@@ -16,7 +16,7 @@ from batchpact.schemas.axes import is_jagged, offsets_of, ragged_axis
 from batchpact.schemas.batch import BatchSchema, fill
 from batchpact.schemas.bounds import bounded
 from batchpact.schemas.instances import make_instance
-from batchpact.schemas.keys import RowNames, repeated_key
+from batchpact.schemas.keys import Naming, RowNames, repeated_key
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.plan import Plan
 from batchpact.schemas.python_types import mismatch
@@ -34,11 +34,15 @@ class _Look(NamedTuple):
     """How values are looked at: at how many rows, and what names a row."""
 
     sample: int | None
-    named: RowNames
+    named: Naming
 
 
 def check_values(
-    schema: type[BatchSchema], stores: Stores, sample: int | None = None, pads: np.ndarray | None = None
+    schema: type[BatchSchema],
+    stores: Stores,
+    sample: int | None = None,
+    pads: np.ndarray | None = None,
+    named: Naming | None = None,
 ) -> list[Violation]:
     """Every broken rule, in the order of declaration; rules over several fields once each field by itself is healthy.
 
@@ -48,9 +52,10 @@ def check_values(
         sample: look at this many rows, evenly spread; all rows where None. Keys and rules over several fields are
             looked at in all rows.
         pads: which rows are padding: copies, which have the keys of other rows.
+        named: says how rows are called; by their numbers and keys where None.
     """
     plan = schema.__batchpact__.plan
-    look = _Look(sample, RowNames(plan.spec, stores))
+    look = _Look(sample, named or RowNames(plan.spec, stores))
     found: list[Violation] = []
     for spec in plan.spec.fields:
         for place in spec.places:
@@ -64,7 +69,7 @@ def check_values(
     return found or list(_row_rules(schema, stores, look.named))
 
 
-def _row_rules(schema: type[BatchSchema], stores: Stores, named: RowNames) -> Iterator[Violation]:
+def _row_rules(schema: type[BatchSchema], stores: Stores, named: Naming) -> Iterator[Violation]:
     compiled, rows = schema.__batchpact__, rows_of(stores)
     if not compiled.rules or rows is None:
         return
@@ -83,11 +88,12 @@ def _field(plan: Plan, spec: FieldSpec, placement: PlacementName, value: object,
         return
     live = plan.types[spec.key].get(placement)
     full = bounded(live, spec.rules)
-    if isinstance(value, np.ndarray) and placement == "non_tensor":
+    if isinstance(value, np.ndarray) and placement in ("non_tensor", "tag"):
+        expected = _expected(spec, placement)
         if value.dtype == object:
-            yield from _cells(spec, live, full, value, look)
+            yield from _cells(spec, live, full, value, look, expected)
         else:
-            yield from _numeric_column(spec, live, full, value, look)
+            yield from _numeric_column(spec, live, full, value, look, expected)
         return
     wrong = mismatch(full, value)
     if wrong is not None:
@@ -144,7 +150,9 @@ def _extreme(kind: str, bad: Tensor) -> str:
     return f"the extreme is {value:.6g}" if isinstance(value, float) else f"the extreme is {value}"
 
 
-def _cells(spec: FieldSpec, live: object, full: object, column: Column, look: _Look) -> Iterator[Violation]:
+def _cells(
+    spec: FieldSpec, live: object, full: object, column: Column, look: _Look, expected: str
+) -> Iterator[Violation]:
     rows = _rows(len(column), look.sample)
     wrong = [(row, text) for row in rows if (text := mismatch(full, column[row])) is not None]
     if wrong:
@@ -152,15 +160,17 @@ def _cells(spec: FieldSpec, live: object, full: object, column: Column, look: _L
         code = "BP006" if mismatch(live, column[first]) else "BP021"
         kind = type(column[first]).__name__
         where = look.named([row for row, _ in wrong])
-        yield _violation(code, spec, f"{where}: {kind}, {text}", _expected(spec, "non_tensor"))
+        yield _violation(code, spec, f"{where}: {kind}, {text}", expected)
 
 
-def _numeric_column(spec: FieldSpec, live: object, full: object, column: Column, look: _Look) -> Iterator[Violation]:
+def _numeric_column(
+    spec: FieldSpec, live: object, full: object, column: Column, look: _Look, expected: str
+) -> Iterator[Violation]:
     kinds = _KINDS.get(live) if isinstance(live, type) else None
     if kinds is None:
-        yield from _cells(spec, live, full, column.astype(object), look)
+        yield from _cells(spec, live, full, column.astype(object), look, expected)
     elif column.dtype.kind not in kinds:
-        yield _violation("BP006", spec, f"a column of {column.dtype.name}", _expected(spec, "non_tensor"))
+        yield _violation("BP006", spec, f"a column of {column.dtype.name}", expected)
     elif column.dtype.kind in "biuf":
         for rule in spec.rules:
             yield from _tensor_rule(spec, rule, torch.from_numpy(np.array(column)), look)
@@ -170,7 +180,7 @@ def _expected(spec: FieldSpec, placement: PlacementName) -> str:
     place = spec.place(placement)
     type_text = "" if place is None else f"{place.type} "
     rules = ", ".join(rule_words(rule) for rule in spec.rules)
-    return f"{type_text}{'per row ' if placement == 'non_tensor' else ''}{rules}".strip()
+    return f"{type_text}{'per row ' if placement in ('non_tensor', 'tag') else ''}{rules}".strip()
 
 
 def rule_words(rule: RuleSpec) -> str:

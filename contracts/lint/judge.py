@@ -14,9 +14,10 @@ from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.names import closest
 from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.shapes import parse_dims
+from batchpact.schemas.stores import STORE_OF
 from batchpact.schemas.violations import Severity, Violation, Where
 
-_STANDS_IN: dict[PlacementName, PlacementName] = {"tag": "non_tensor", "arg": "meta"}
+_STANDS_IN: dict[PlacementName, PlacementName] = {**STORE_OF, "arg": "meta"}
 """The store in which code finds what has no store of its own."""
 
 

@@ -100,6 +100,13 @@ FIELD_RULES = (
         reads=old_data("old writers put it elsewhere; accept both places for a while", first="readers"),
         writes=new_data("old readers look elsewhere; let them accept both places first"),
     ),
+    rule(
+        "tag-moved",
+        "place",
+        "A value of each row became a tag, or is none any more.",
+        reads=old_data("only in TransferQueue, old writers put it elsewhere; accept both for a while", first="readers"),
+        writes=new_data("only in TransferQueue, old readers look elsewhere; let them accept both first"),
+    ),
     # --- types ---------------------------------------------------------------------------------------------------
     rule(
         "dtype-narrowed",

@@ -21,6 +21,7 @@ from batchpact.contracts.proof.state import Held, Snapshot
 from batchpact.schemas.declared import either, placement_words, type_and_shape
 from batchpact.schemas.dtypes import short_name
 from batchpact.schemas.expressions import Expression
+from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import FieldSpec, PlaceSpec, SchemaSpec
 from batchpact.schemas.shapes import Dim, parse_dims
 from batchpact.schemas.violations import Severity, Violation
@@ -76,7 +77,7 @@ class Step:
     def _same_places(self, field: FieldSpec, held: Held) -> bool:
         """Compare placement, dtype or type, layout and rank; False where there is nothing left to compare."""
         for written in held.field.places:
-            wanted = field.place(written.placement)
+            wanted = field.place(written.placement) or self._among_the_columns(field, written, held)
             if wanted is None:
                 by, expected = has_words(held.writer, written), placement_words(field)
                 self._add("BP003", field.key, placement=written.placement, actual=by, expected=expected)
@@ -88,6 +89,20 @@ class Step:
                 by, expected = has_words(held.writer, written), type_and_shape(wanted)
                 self._add("BP006", field.key, placement=written.placement, actual=by, expected=expected)
         return True
+
+    def _among_the_columns(self, field: FieldSpec, written: PlaceSpec, held: Held) -> PlaceSpec | None:
+        """How a field is read that is a tag for one side and non-tensor for the other.
+
+        A batch keeps both among its columns, so this is right for most carriers, and only said.
+        """
+        other: dict[PlacementName, PlacementName] = {"tag": "non_tensor", "non_tensor": "tag"}
+        wanted = field.place(other[written.placement]) if written.placement in other else None
+        if wanted is not None:
+            by, expected = has_words(held.writer, written), placement_words(field)
+            hint = "one place in a batch, and two in TransferQueue: declare both alike"
+            parts = {"actual": by, "expected": expected, "hint": hint, "severity": "warning"}
+            self._add("BP003", field.key, placement=written.placement, **parts)
+        return wanted
 
     def _same_tensor(self, field: FieldSpec, wanted: PlaceSpec, written: PlaceSpec, held: Held) -> bool:
         by = has_words(held.writer, written)

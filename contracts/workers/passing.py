@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.workers.cutting import group_fields
-from batchpact.dataproto.merging import DEFAULTS
 from batchpact.schemas.condition_specs import questions_in
+from batchpact.schemas.merging import DEFAULTS
 from batchpact.schemas.narrowing import conditions_of
 from batchpact.schemas.record import FieldSpec
 

@@ -9,10 +9,10 @@ from tensordict import TensorDict, TensorDictBase
 from batchpact.dataproto.build import check_stores, columns_of, tensors_of
 from batchpact.dataproto.concat import concat_stores
 from batchpact.dataproto.entries import from_entries_alike
-from batchpact.dataproto.merging import merge_meta
 from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensordicts.given import check, derive, row_count
 from batchpact.dataproto.tensors import store
+from batchpact.schemas.merging import merge_meta
 from batchpact.schemas.stores import Stores
 
 

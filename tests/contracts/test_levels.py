@@ -15,8 +15,8 @@ from torch import Tensor
 
 from batchpact.contracts import checking, from_rows, stage, use_config
 from batchpact.dataproto import DataProto, column
-from batchpact.dataproto.equality import difference
 from batchpact.schemas import BatchSchema, Binary, Finite, Meta, NonTensor, StageSchema
+from batchpact.schemas.equality import difference
 from tests.contracts.stages import (
     CONTAINERS,
     ComputeReturns,

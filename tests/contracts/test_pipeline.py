@@ -13,7 +13,6 @@ from torch import Tensor
 from batchpact.contracts import Figures, Pipeline, checking, from_rows, stage
 from batchpact.contracts.origins import FromRows
 from batchpact.dataproto import DataProto
-from batchpact.dataproto.equality import difference
 from batchpact.schemas import (
     Arg,
     BatchSchema,
@@ -24,6 +23,7 @@ from batchpact.schemas import (
     Repeat,
     StageSchema,
 )
+from batchpact.schemas.equality import difference
 from tests.contracts.small_pipeline import (
     STAGES,
     ComputeAdvantage,

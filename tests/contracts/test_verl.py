@@ -13,8 +13,8 @@ tensordict_utils = pytest.importorskip("verl.utils.tensordict_utils")
 
 from batchpact.contracts import ContractWarning, checking, stage
 from batchpact.dataproto import DataProto, column
-from batchpact.dataproto.equality import difference
 from batchpact.schemas import ContractError, UndeclaredReadError
+from batchpact.schemas.equality import difference
 from tests.contracts.small_pipeline import STAGES, pipeline
 from tests.contracts.stages import (
     RETURNS,

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from batchpact.dataproto import DataProto
 from batchpact.dataproto.binding import bound
-from batchpact.dataproto.merging import DEFAULTS, merge_values
 from batchpact.schemas import BatchSchema, ContractError, Key
+from batchpact.schemas.merging import DEFAULTS, merge_values
 from tests.dataproto import policies
 from tests.dataproto.support import says
 

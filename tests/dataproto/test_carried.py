@@ -7,14 +7,13 @@ import pickle
 from collections.abc import Callable
 from typing import Annotated, Any
 
-import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from batchpact.dataproto import DataProto
-from batchpact.dataproto.carried import NOTHING, Carried, Value, in_common, is_one_object
+from batchpact.dataproto.carried import NOTHING, Carried, Value, in_common
 from batchpact.schemas import BatchSchema, Merge, Meta
 from tests.dataproto.policies import meta, rollout, rollouts, snapshot
 from tests.dataproto.support import law
@@ -246,20 +245,6 @@ def test_what_a_union_brings_is_carried_on() -> None:
 
 
 # --- the parts of the mechanism ---------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("value", "one"),
-    [
-        *[({}, True), ([], True), (set(), True), (np.ones(1), True), (torch.ones(1), True)],
-        *[(5, False), ("text", False), (None, False), ((1, 2), False), (frozenset("a"), False), (int, False)],
-    ],
-    ids=repr,
-)
-def test_the_identity_of_what_can_be_changed_says_something(value: object, one: bool) -> None:
-    assert is_one_object([value, value]) is one
-    assert not is_one_object([value])
-    assert not is_one_object([value, copy.copy(value), 0])
 
 
 def test_a_key_is_in_common_where_source_and_value_are_and_one_part_is_derived() -> None:

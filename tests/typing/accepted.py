@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Float32
@@ -12,7 +13,7 @@ from typing_extensions import assert_type
 
 from batchpact.contracts import Pipeline, contract_of, stage
 from batchpact.dataproto import DataProto
-from batchpact.schemas import Arg, BatchSchema, Finite, Meta, NonTensor, StageSchema
+from batchpact.schemas import Arg, BatchSchema, Finite, Meta, NonTensor, StageSchema, Tag
 
 Rewards = Annotated[Float32[Tensor, "batch response"], Finite()]
 
@@ -24,6 +25,7 @@ class Whiten(StageSchema):
         rewards: Rewards
         baseline: Rewards | None = None
         uid: NonTensor[str]
+        priority: Tag[float]
         temperature: Meta[float] | Float32[Tensor, "batch"]
         scale: Arg[float] = 1.0
 
@@ -36,8 +38,9 @@ def whiten(batch: Whiten.Reads) -> Whiten.Writes:
     assert_type(batch.rewards, Tensor)
     assert_type(batch.scale, float)
     first: str = batch.uid[0]
+    urgent: int = (batch.priority > 0.5).sum()
     shifted = batch.rewards if batch.baseline is None else batch.rewards - batch.baseline
-    return Whiten.Writes(whitened=shifted * batch.scale + len(first))
+    return Whiten.Writes(whitened=shifted * batch.scale + len(first) + urgent)
 
 
 @stage(level="values")
@@ -74,10 +77,22 @@ async def whiten_later(batch: Whiten.Reads) -> Whiten.Writes:
     return Whiten.Writes(whitened=batch.rewards)
 
 
-def calls(data: DataProto, td: TensorDict, reads: Whiten.Reads, worker: Worker) -> None:
+@dataclass
+class Keys:
+    """TransferQueue's `KVBatchMeta`."""
+
+    keys: list[str]
+    tags: list[dict[str, Any]]
+    partition_id: str | None
+    fields: list[str] | None
+    extra_info: dict[str, Any] | None
+
+
+def calls(data: DataProto, td: TensorDict, reads: Whiten.Reads, keys: Keys, worker: Worker) -> None:
     assert_type(whiten(data), DataProto)
     assert_type(whiten(data, scale=2.0), DataProto)
     assert_type(whiten(td), TensorDict)
+    assert_type(whiten(keys), Keys)
     assert_type(whiten(reads), Whiten.Writes)
     assert_type(whiten_with_level(data, scale=2.0), DataProto)
     assert_type(whiten_carriers(data), DataProto)
@@ -96,6 +111,9 @@ async def async_calls(data: DataProto, reads: Whiten.Reads, worker: Worker) -> N
 
 
 def building(rewards: Tensor, uid: np.ndarray, worker: Worker) -> Pipeline:
-    Whiten.Reads(rewards=rewards, uid=uid, temperature=1.0)
+    Whiten.Reads(rewards=rewards, uid=uid, priority=uid, temperature=1.0)
     assert contract_of(whiten) is not None
+    rows = [{"whitened": rewards[0]}]
+    Whiten.Writes.check_row(rows[0], level="values")
+    assert_type(Whiten.Writes.collate(rows, dims={"response": 8}, pad=True), Whiten.Writes)
     return Pipeline("p", inputs=Whiten.Reads, stages=[whiten, worker.whiten, whiten_carriers, Whiten])

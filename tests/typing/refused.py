@@ -56,4 +56,7 @@ def calls(data: DataProto) -> None:
     healthy(3)  # refused
     result: int = healthy(data)  # refused
     Pipeline("p", inputs=Whiten, stages=[healthy])  # refused
-    print(result)
+    Whiten.Writes.check_row([1])  # refused
+    Whiten.Writes.check_row({}, level="off")  # refused
+    reads: Whiten.Reads = Whiten.Writes.collate([{}])  # refused
+    print(result, reads)

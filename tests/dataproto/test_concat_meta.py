@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from batchpact.dataproto import DataProto
-from batchpact.dataproto.merging import collect
 from batchpact.schemas import BatchSchema, Merge, Meta
+from batchpact.schemas.merging import collect
 from tests.dataproto.support import refuses
 
 

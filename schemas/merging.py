@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import cast
 
-from batchpact.dataproto.carried import NOTHING, Carried, is_one_object
-from batchpact.dataproto.equality import difference
-from batchpact.dataproto.reducing import Parts, Unmergeable, kinds_of, reduce_numbers
+import numpy as np
+import torch
+
 from batchpact.schemas.describe import describe
+from batchpact.schemas.equality import difference
 from batchpact.schemas.policies import Merge
+from batchpact.schemas.reducing import Parts, Unmergeable, kinds_of, reduce_numbers
 from batchpact.schemas.violations import Violation
+
+_MUTABLE = (dict, list, set, np.ndarray, torch.Tensor)
 
 METRICS = "metrics"
 
@@ -23,7 +27,7 @@ DEFAULTS: Mapping[str, Merge] = {METRICS: Merge("collect")}
 def merge_meta(
     metas: Sequence[Mapping[str, object]],
     policies: Mapping[str, Merge] = DEFAULTS,
-    carried: Carried = NOTHING,
+    carried: Collection[str] = (),
     noun: str = "part",
 ) -> tuple[dict[str, object], list[Violation]]:
     """The meta of a concat: every key that a part has, merged by its policy.
@@ -31,7 +35,7 @@ def merge_meta(
     Args:
         metas: the meta of each part.
         policies: the policy of each key; equal where it has none.
-        carried: what all parts that have the key still have from the batch that they were cut from.
+        carried: the keys that all parts which have them still have from the batch that they were cut from.
         noun: the word for a part.
 
     Returns:
@@ -41,7 +45,7 @@ def merge_meta(
     violations: list[Violation] = []
     for key in dict.fromkeys(key for meta in metas for key in meta):
         parts = [(f"{noun} {part}", meta[key]) for part, meta in enumerate(metas) if key in meta]
-        if key in carried.values or is_one_object([value for _, value in parts]):
+        if key in carried or is_one_object([value for _, value in parts]):
             merged[key] = parts[0][1]
             continue
         try:
@@ -52,6 +56,12 @@ def merge_meta(
                 Violation(code="BP041", field=key, placement="meta", actual=str(problem), expected=expected)
             )
     return merged, violations
+
+
+def is_one_object(values: Sequence[object]) -> bool:
+    """Whether several parts hold one object that can be told from an equal one."""
+    first = values[0]
+    return len(values) > 1 and isinstance(first, _MUTABLE) and all(value is first for value in values)
 
 
 def merge_values(parts: Parts, policy: Merge) -> object:

@@ -12,8 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from batchpact.dataproto import nested
-from batchpact.dataproto.tensors import same_memory
+from batchpact.schemas import jagged
 from batchpact.schemas.axes import is_jagged, ragged_axis
 from batchpact.schemas.describe import describe
 from batchpact.schemas.text import count
@@ -119,7 +118,7 @@ def tensor_difference(left: Tensor, right: Tensor, tolerance: Tolerance = EXACT)
     if is_jagged(left):
         if ragged_axis(left) != ragged_axis(right):
             return f"ragged on axis {ragged_axis(left)} against axis {ragged_axis(right)}"
-        (mine, offsets, axis), (theirs, other_offsets, _) = nested.parts(left), nested.parts(right)
+        (mine, offsets, axis), (theirs, other_offsets, _) = jagged.parts(left), jagged.parts(right)
         if tensor_difference(offsets.long(), other_offsets.long()) is not None:
             return "other row lengths"
         if mine.shape != theirs.shape:
@@ -134,6 +133,15 @@ def tensor_difference(left: Tensor, right: Tensor, tolerance: Tolerance = EXACT)
     if left.shape != right.shape:
         return f"{describe(left)} against {describe(right)}"
     return _deviation(left, right, tolerance)
+
+
+def same_memory(left: Tensor, right: Tensor) -> bool:
+    """Whether two tensors are the same elements of the same memory, so that comparing them is needless."""
+    if left is right:
+        return True
+    if left.is_nested or right.is_nested or left.dtype is not right.dtype or left.shape != right.shape:
+        return False
+    return left.device == right.device and left.data_ptr() == right.data_ptr() and left.stride() == right.stride()
 
 
 def _deviation(left: Tensor, right: Tensor, tolerance: Tolerance, offsets: Tensor | None = None) -> str | None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from copy import deepcopy
+from copy import copy, deepcopy
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from batchpact.dataproto.merging import merge_values
-from batchpact.dataproto.reducing import Unmergeable
 from batchpact.schemas import Merge
+from batchpact.schemas.merging import is_one_object, merge_values
+from batchpact.schemas.reducing import Unmergeable
 from tests.dataproto.support import jagged
 
 
@@ -167,3 +167,17 @@ def test_tensors_and_arrays_may_be_close() -> None:
         made(Merge.close(0.01), torch.tensor([True]), torch.tensor([False]))
     with pytest.raises(Unmergeable, match="other row lengths"):
         made(Merge.close(0.01), jagged([1], [2, 3]), jagged([1, 2], [3]))
+
+
+@pytest.mark.parametrize(
+    ("value", "one"),
+    [
+        *[({}, True), ([], True), (set(), True), (np.ones(1), True), (torch.ones(1), True)],
+        *[(5, False), ("text", False), (None, False), ((1, 2), False), (frozenset("a"), False), (int, False)],
+    ],
+    ids=repr,
+)
+def test_the_identity_of_what_can_be_changed_says_something(value: object, one: bool) -> None:
+    assert is_one_object([value, value]) is one
+    assert not is_one_object([value])
+    assert not is_one_object([value, copy(value), 0])

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from batchpact.dataproto import column
-from batchpact.dataproto.declared_values import misfit
 from batchpact.schemas import Fill, Pad
+from batchpact.schemas.declared_values import misfit
 
 INF = float("inf")
 

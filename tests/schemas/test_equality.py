@@ -14,7 +14,7 @@ import torch
 from tensordict import TensorDict
 
 from batchpact.dataproto import difference, equal
-from batchpact.dataproto.tensors import same_memory
+from batchpact.schemas.equality import same_memory
 from tests.dataproto.support import jagged, jagged_on_2
 
 NAN = float("nan")

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batchpact.dataproto.reducing import Unmergeable, reduce_numbers
+from batchpact.schemas.reducing import Unmergeable, reduce_numbers
 from tests.dataproto.support import jagged, law
 
 
