@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.decorator import contract_of
@@ -97,7 +97,7 @@ class Planned:
         if (own.reads, own.writes, own.rows, own.drops) != (other.reads, other.writes, other.rows, other.drops):
             actual = f"the group's stage '{other.name}' has another contract, {other.qualname}"
             raise wrong_run(pipeline, own.name, actual, f"the one of {own.qualname}")
-        return Planned(own, workers)
+        return Planned(own, cast("StageCall", workers))
 
 
 def plan(pipeline: str, stages: Sequence[StageLike]) -> list[Planned]:

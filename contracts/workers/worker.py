@@ -78,9 +78,8 @@ def this_worker() -> WorkerRank:
     try:
         return _THIS.get()
     except LookupError:
-        raise RuntimeError(
-            "this_worker() is for classes that a WorkerGroup has made, and this one runs alone"
-        ) from None
+        message = "this_worker() is asked outside a WorkerGroup: nobody here is one of several"
+        raise RuntimeError(message) from None
 
 
 class Worker:

@@ -17,6 +17,7 @@ NAMES = [
     "Figures",
     "Pipeline",
     "Report",
+    "StageFuture",
     "WorkerError",
     "WorkerGroup",
     "checking",
@@ -24,6 +25,7 @@ NAMES = [
     "from_rows",
     "observe",
     "stage",
+    "this_worker",
     "use_config",
     "when",
 ]
