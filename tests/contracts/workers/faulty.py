@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from typing import Annotated, Any
 
 import torch
@@ -62,3 +63,26 @@ class Faulty:
         if fault == "nothing":
             return None
         return DataProto.from_dict(tensors, columns)
+
+
+class Slow(StageSchema):
+    class Reads(BatchSchema):
+        rewards: Float32[Tensor, "batch response"]
+        seconds: Meta[float]
+
+    class Writes(BatchSchema):
+        totals: Float32[Tensor, "batch"]
+
+
+class Sleeper:
+    @stage(Slow)
+    def slow(self, data: DataProto) -> DataProto:
+        assert data.batch is not None
+        time.sleep(data.meta_info["seconds"])
+        return DataProto.from_dict({"totals": data.batch["rewards"].sum(-1)})
+
+    def node(self) -> str:
+        """The id of the node that this worker is on."""
+        import ray
+
+        return str(ray.get_runtime_context().get_node_id())
