@@ -91,7 +91,5 @@ def test_the_model_tells_what_a_step_costs(capsys: pytest.CaptureFixture[str]) -
     with capsys.disabled():
         print()
         Console(width=120).print(table)
-        print(
-            f"steps that the rates were not fitted to: off by {statistics.median(misses):.0%}, at most {max(misses):.0%}"
-        )
+        print(f"other steps than the fitted ones: off by {statistics.median(misses):.0%}, at most {max(misses):.0%}")
     assert statistics.median(misses) < 0.5
