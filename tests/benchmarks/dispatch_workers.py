@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-import torch
+from jaxtyping import Float32
 from torch import Tensor
 
 from batchpact.contracts import stage
@@ -19,37 +19,37 @@ try:
 except ImportError:  # the module is read where verl is not installed, too
     VerlBase = object
 
-READS = ("responses", "response_mask", "old_log_probs")
+READS = ("token_level_rewards", "values", "response_mask")
 
 
-class Weigh(StageSchema):
-    """Three reads of the thirteen fields."""
+class Advantage(StageSchema):
+    """What generalised advantage estimation reads, of the thirteen fields."""
 
     class Reads(BatchSchema):
-        responses: f.Responses
+        token_level_rewards: f.TokenLevelRewards
+        values: Float32[Tensor, "batch response"]
         response_mask: f.ResponseMask
-        old_log_probs: f.OldLogProbs
 
     class Writes(BatchSchema):
         advantages: f.Advantages
 
 
-def weigh(old_log_probs: Tensor, response_mask: Tensor) -> Tensor:
+def advantage(rewards: Tensor, values: Tensor) -> Tensor:
     """Something that costs little beside the way there and back."""
-    return torch.where(response_mask.bool(), old_log_probs, 0.0)
+    return rewards - values
 
 
-class Weigher:
+class Critic:
     """A worker of ours."""
 
     @stage
-    def weigh(self, batch: Weigh.Reads) -> Weigh.Writes:
-        return Weigh.Writes(advantages=weigh(batch.old_log_probs, batch.response_mask))
+    def compute_advantage(self, batch: Advantage.Reads) -> Advantage.Writes:
+        return Advantage.Writes(advantages=advantage(batch.token_level_rewards, batch.values))
 
 
 if VerlBase is not object:
 
-    class VerlWeigher(VerlBase):  # type: ignore[misc, valid-type]
+    class VerlCritic(VerlBase):  # type: ignore[misc, valid-type]
         """A worker of verl's; it serialises as it is told."""
 
         @register(dispatch_mode=Dispatch.ONE_TO_ALL)
@@ -57,6 +57,6 @@ if VerlBase is not object:
             os.environ["VERL_DATAPROTO_SERIALIZATION_METHOD"] = method
 
         @register(dispatch_mode=Dispatch.DP_COMPUTE_PROTO)
-        def weigh(self, data: Any) -> Any:
-            held = data.batch
-            return VerlBatch.from_dict({"advantages": weigh(held["old_log_probs"], held["response_mask"])})
+        def compute_advantage(self, data: Any) -> Any:
+            made = advantage(data.batch["token_level_rewards"], data.batch["values"])
+            return VerlBatch.from_dict({"advantages": made})

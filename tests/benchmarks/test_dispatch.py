@@ -17,9 +17,9 @@ import torch
 from pytest_benchmark.fixture import BenchmarkFixture
 
 from batchpact.contracts import Event, WorkerGroup, observe
-from batchpact.dataproto import DataProto
+from batchpact.dataproto import DataProto, transport
 from tests.benchmarks.batches import FULL, thirteen_tensors
-from tests.benchmarks.dispatch_workers import READS, Weigher
+from tests.benchmarks.dispatch_workers import READS, Critic
 from tests.benchmarks.test_container import columns
 from tests.benchmarks.test_wire import plain_copy
 
@@ -51,7 +51,7 @@ def cluster() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def ours(cluster: None) -> Iterator[WorkerGroup]:
-    with WorkerGroup(Weigher, dp=2, backend="ray", ray_options={"num_cpus": 1}) as made:
+    with WorkerGroup(Critic, dp=2, backend="ray", ray_options={"num_cpus": 1}) as made:
         yield made
 
 
@@ -59,11 +59,11 @@ def ours(cluster: None) -> Iterator[WorkerGroup]:
 def theirs(cluster: None) -> Any:
     from verl.single_controller.ray.base import RayClassWithInitArgs, RayResourcePool, RayWorkerGroup
 
-    from tests.benchmarks.dispatch_workers import VerlWeigher
+    from tests.benchmarks.dispatch_workers import VerlCritic
 
     made = RayWorkerGroup(
         resource_pool=RayResourcePool([2], use_gpu=False),
-        ray_cls_with_init=RayClassWithInitArgs(cls=ray.remote(VerlWeigher)),
+        ray_cls_with_init=RayClassWithInitArgs(cls=ray.remote(VerlCritic)),
         device_name="cpu",
     )
     yield made
@@ -71,11 +71,10 @@ def theirs(cluster: None) -> Any:
         ray.kill(worker)
 
 
-def measure(benchmark: BenchmarkFixture, call: Callable[[], Any], rounds: int = 15) -> None:
-    made = benchmark.pedantic(call, rounds=rounds, warmup_rounds=3)
+def measure(benchmark: BenchmarkFixture, call: Callable[[], Any], rounds: int = 25) -> None:
+    made = benchmark.pedantic(call, rounds=rounds, warmup_rounds=5)
     tensors = thirteen_tensors(size=FULL)
-    wanted = torch.where(tensors["response_mask"].bool(), tensors["old_log_probs"], 0.0)
-    assert torch.equal(made.batch["advantages"], wanted)
+    assert torch.equal(made.batch["advantages"], tensors["token_level_rewards"] - tensors["values"])
 
 
 @group
@@ -90,15 +89,28 @@ def test_contract(benchmark: BenchmarkFixture, ours: WorkerGroup, capsys: pytest
     data = DataProto.from_dict(tensors, columns(), {"temperature": 1.0})
     events: list[Event] = []
     with observe(events.append):
-        ours.weigh(data)
+        ours.compute_advantage(data)
     shipped = events[0].shipped
     assert shipped == {key: tensors[key].nbytes for key in READS}
 
     benchmark.extra_info |= {"what": "WorkerGroup: what the contract reads", "against": "test_plain_copy"}
     benchmark.extra_info["shipped"] = sum(shipped.values())
-    measure(benchmark, lambda: ours.weigh(data))
+    measure(benchmark, lambda: ours.compute_advantage(data))
     with capsys.disabled():
         print(f"\nshipped: {sum(shipped.values()) / 1e6:.1f} MB of {sum(t.nbytes for t in tensors.values()) / 1e6:.1f}")
+
+
+@group
+def test_contract_zero_copy(benchmark: BenchmarkFixture, ours: WorkerGroup) -> None:
+    benchmark.extra_info |= {"what": "WorkerGroup, zero_copy", "against": "test_plain_copy"}
+    data = DataProto.from_dict(thirteen_tensors(size=FULL), columns(), {"temperature": 1.0})
+
+    def call() -> DataProto:
+        with transport(zero_copy=True):
+            made: DataProto = ours.compute_advantage(data)
+            return made
+
+    measure(benchmark, call)
 
 
 @group
@@ -108,7 +120,7 @@ def test_verl(benchmark: BenchmarkFixture, monkeypatch: pytest.MonkeyPatch, thei
     benchmark.extra_info |= {"what": f"verl, {mode}, the whole batch", "against": "test_contract", "goal": goal}
     data = verls(columns())
     serialise_by(monkeypatch, theirs, MODES[mode])
-    measure(benchmark, lambda: theirs.weigh(data), rounds=8 if mode == "its default" else 15)
+    measure(benchmark, lambda: theirs.compute_advantage(data), rounds=8 if mode == "its default" else 25)
 
 
 @group
@@ -117,7 +129,7 @@ def test_verl_by_hand(benchmark: BenchmarkFixture, monkeypatch: pytest.MonkeyPat
     benchmark.extra_info |= {"what": what, "against": "test_contract", "goal": ">= 1 x"}
     data = verls(columns())
     serialise_by(monkeypatch, theirs, MODES["numpy mode"])
-    measure(benchmark, lambda: theirs.weigh(data.select(list(READS), [])))
+    measure(benchmark, lambda: theirs.compute_advantage(data.select(list(READS), [])))
 
 
 def verls(held: dict[str, Any]) -> Any:
