@@ -7,8 +7,10 @@ EDITABLE = --no-build-isolation --editable
 
 .PHONY: demo test test-peers test-oldest explore check lock types pyright format bench clean
 
-demo: .venv/.stamp  # train a small model by GRPO, under contract
-	cd docs/examples && ../../.venv/bin/python -m grpo_arithmetic
+# BACKEND=local or BACKEND=ray: the stages that need a model run on groups of workers.
+DEMO = .venv$(if $(filter ray,$(BACKEND)),-peers)
+demo: $(DEMO)/.stamp  # train a small model by GRPO, under contract
+	cd docs/examples && ../../$(DEMO)/bin/python -m grpo_arithmetic $(addprefix --backend ,$(BACKEND))
 
 test: .venv/.stamp  # what needs neither verl nor Ray
 	.venv/bin/pytest

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from batchpact.contracts.workers.errors import WorkerError
     from batchpact.contracts.workers.futures import StageFuture
     from batchpact.contracts.workers.group import WorkerGroup
+    from batchpact.contracts.workers.worker import this_worker
 
 _HOMES = {
     "ContractWarning": "reporting",
@@ -40,8 +41,9 @@ _HOMES = {
     "from_rows": "origins",
     "observe": "reporting",
     "stage": "decorator",
-    "when": "planned",
+    "this_worker": "workers.worker",
     "use_config": "configuration",
+    "when": "planned",
 }
 
 __all__ = [
@@ -59,6 +61,7 @@ __all__ = [
     "from_rows",
     "observe",
     "stage",
+    "this_worker",
     "use_config",
     "when",
 ]

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from batchpact.contracts import registry
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.configuration import of_batch, of_config, use_config
 from batchpact.contracts.figures import Figures
-from batchpact.contracts.planned import StageLike, plan, shown, wrong_plan
+from batchpact.contracts.planned import Planned, StageLike, plan, shown, wrong_plan, wrong_run
 from batchpact.contracts.proof.flow import Flow
 from batchpact.contracts.report import Report
 from batchpact.contracts.reporting import observe
@@ -25,8 +25,12 @@ from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import BatchError, ContractError
 from batchpact.schemas.record import PipelineSpec, StageSpec
 from batchpact.schemas.stores import Stores
-from batchpact.schemas.text import count
+from batchpact.schemas.text import count, quoted
 from batchpact.schemas.violations import Violation, Where
+
+if TYPE_CHECKING:
+    from batchpact.contracts.workers.group import WorkerGroup
+    from batchpact.contracts.workers.stage_call import StageCall
 
 B = TypeVar("B")
 
@@ -112,6 +116,7 @@ class Pipeline:
         batch: B,
         config: object = None,
         *,
+        workers: Mapping[str, WorkerGroup | StageCall] | None = None,
         figures: Figures | None = None,
         progress: Callable[[str, int, int], None] | None = None,
     ) -> B:
@@ -120,6 +125,8 @@ class Pipeline:
         Args:
             batch: what the pipeline starts with, in any carrier; it is left as it is.
             config: the configuration that `From(...)` fields are filled from.
+            workers: the stages, by name, that a group runs: each by the group's method of that name, or by the stage of
+                a group that is given (`{"infer_ref": actors.infer}`). All others run here.
             figures: where the time, fields and bytes of each stage are added up.
             progress: called before each stage with its name, its number from 1, and the number of stages.
 
@@ -132,7 +139,7 @@ class Pipeline:
         self.check(config).raise_errors()
         carrier = _carrier(self.name, batch)
         here: Any = carrier.copy(batch)
-        running = [planned for planned in self.planned if planned.stage is not None]
+        running = self._placed(workers or {})
         runnable = [(planned, planned.runnable(self.name)) for planned in running]
         with ExitStack() as stack:
             if config is not None:
@@ -146,6 +153,18 @@ class Pipeline:
                     progress(planned.spec.name, at + 1, len(runnable))
                 here = _join(self.name, carrier, here, cast("Callable[..., Any]", planned.stage)(here), boundary)
         return here  # type: ignore[no-any-return]
+
+    def _placed(self, workers: Mapping[str, WorkerGroup | StageCall]) -> list[Planned]:
+        """The stages that run, each where it is to run."""
+        running = [planned for planned in self.planned if planned.stage is not None]
+        names = {planned.spec.name: None for planned in running}
+        for name in workers:
+            if name not in names:
+                raise wrong_run(self.name, "workers", f"no stage is called '{name}'", f"a name among {quoted(names)}")
+        return [
+            planned.on(self.name, workers[planned.spec.name]) if planned.spec.name in workers else planned
+            for planned in running
+        ]
 
     def _runs(self, stage: StageSpec, held: Stores, config: object) -> bool:
         """Whether a stage is switched on for this batch."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.decorator import contract_of
@@ -19,6 +19,8 @@ from batchpact.schemas.violations import Violation
 
 if TYPE_CHECKING:
     from batchpact.contracts.pipeline import Pipeline
+    from batchpact.contracts.workers.group import WorkerGroup
+    from batchpact.contracts.workers.stage_call import StageCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +70,34 @@ class Planned:
         boundary = contract_of(self.stage)
         if boundary is None or isinstance(self.stage, type):
             actual, expected = "a declaration without code", "only @stage functions run"
-        elif inspect.iscoroutinefunction(self.stage):
+        elif inspect.iscoroutinefunction(boundary.function):
             actual, expected = "a coroutine function", "run awaits nothing; await it in a loop of your own"
         else:
             return boundary
-        violation = Violation(code="BP036", field=shown(self.stage), actual=actual, expected=expected)
-        raise ContractError(f"in pipeline '{pipeline}'", [violation])
+        raise wrong_run(pipeline, shown(self.stage), actual, expected)
+
+    def on(self, pipeline: str, workers: WorkerGroup | StageCall) -> Planned:
+        """The same stage, run by a group: by its method of the same name, or by the one that is given.
+
+        Raises:
+            ContractError: if the group has no such stage, or one with another contract.
+        """
+        from batchpact.contracts.workers.group import WorkerGroup
+
+        if isinstance(workers, WorkerGroup):
+            method = self.spec.name.rpartition("/")[2]
+            try:
+                workers = getattr(workers, method)
+            except AttributeError as error:
+                raise wrong_run(pipeline, self.spec.name, str(error), "a group with this stage") from None
+        contract = contract_of(workers)
+        if contract is None:
+            raise wrong_run(pipeline, self.spec.name, describe(workers), "a WorkerGroup, or a stage of one")
+        own, other = self.spec, contract.spec
+        if (own.reads, own.writes, own.rows, own.drops) != (other.reads, other.writes, other.rows, other.drops):
+            actual = f"the group's stage '{other.name}' has another contract, {other.qualname}"
+            raise wrong_run(pipeline, own.name, actual, f"the one of {own.qualname}")
+        return Planned(own, cast("StageCall", workers))
 
 
 def plan(pipeline: str, stages: Sequence[StageLike]) -> list[Planned]:
@@ -125,6 +149,12 @@ def _start(pipeline: str, inputs: SchemaSpec) -> StageSpec:
 def shown(value: object) -> str:
     """What somebody put into a pipeline, in words."""
     return getattr(value, "__qualname__", describe(value))
+
+
+def wrong_run(pipeline: str, field: str, actual: str, expected: str) -> ContractError:
+    """The error for a pipeline that cannot be run as it is asked to."""
+    violation = Violation(code="BP036", field=field, actual=actual, expected=expected)
+    return ContractError(f"in pipeline '{pipeline}'", [violation])
 
 
 def wrong_plan(pipeline: str, field: str, actual: str, expected: str) -> DeclarationError:

@@ -103,9 +103,7 @@ def size_report(data: Batch, reads: type[BatchSchema]) -> SizeReport:
         raise refuse("size_report", "BP036", "reads", describe(reads), "the Reads of a stage")
     spec = reads.__batchpact__.spec
     declared = {
-        (field.key, STORE_OF.get(place.placement, place.placement))
-        for field in spec.fields
-        for place in field.places
+        (field.key, STORE_OF.get(place.placement, place.placement)) for field in spec.fields for place in field.places
     }
     sizes = [
         FieldSize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import subprocess
 import sys
@@ -12,6 +13,8 @@ import pytest
 import torch
 
 from batchpact.contracts import Figures, checking
+from batchpact.dataproto import DataProto
+from batchpact.dataproto.equality import equal
 from grpo_arithmetic.__main__ import accuracies
 from grpo_arithmetic.data import prompt_batch, prompt_batches
 from grpo_arithmetic.faults import PROBLEMS
@@ -20,6 +23,7 @@ from grpo_arithmetic.policy import Policy
 from grpo_arithmetic.problems import split_problems
 from grpo_arithmetic.settings import Settings
 from grpo_arithmetic.warmup import warm_up
+from grpo_arithmetic.workers import Backend, team
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "docs" / "examples" / "grpo_arithmetic"
@@ -78,6 +82,42 @@ def test_grpo_raises_held_out_accuracy() -> None:
     assert after > before + 0.1
     assert [name for name, _ in figures] == [stage.name for stage in pipeline.spec.stages]
     assert {stage.calls for _, stage in figures} == {25}
+
+
+def on_workers(backend: Backend) -> tuple[DataProto, dict[str, torch.Tensor]]:
+    """The batch of the last step, and the weights after it; the rows do not divide evenly."""
+    settings = replace(
+        SMALL, responses_per_prompt=3, prompts_per_step=5, use_kl_in_reward=True, largest_operand=4, warmup_steps=30
+    )
+    policy = Policy(settings)
+    training, _ = split_problems(settings.largest_operand, 5, settings.seed)
+    warm_up(policy.model, training, settings)
+    before = copy.deepcopy(policy.model.state_dict())
+    with team(policy, backend) as groups:
+        for batch in prompt_batches(training, settings):
+            done = grpo_pipeline(policy).run(batch, settings.config(), workers=groups.stages)
+            groups.keep_up()
+        weights = groups.weights()
+    assert len(done) == 15
+    assert equal(policy.model.state_dict(), before), "the policy that the workers start with is left alone"
+    assert not equal(weights, before), "and they train one of their own"
+    return done, weights
+
+
+@pytest.mark.ray
+@pytest.mark.slow
+def test_every_stage_gives_the_same_on_local_workers_and_on_actors() -> None:
+    ray = pytest.importorskip("ray")
+    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
+    ray.init(num_cpus=2, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}, logging_level="ERROR")
+    try:
+        actors, weights = on_workers("ray")
+    finally:
+        ray.shutdown()
+
+    local, expected = on_workers("local")
+    assert actors == local
+    assert equal(weights, expected)
 
 
 def batchpact(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -1,26 +1,21 @@
-"""One event loop, in one thread of the process, on which every request to TransferQueue runs, and how long it may."""
+"""Requests to TransferQueue: all run on the event loop in the background, and each only for so long."""
 
 from __future__ import annotations
 
 import asyncio
-import os
-import threading
 from collections.abc import Coroutine, Iterator
-from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeoutError
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
 
+from batchpact.contracts.event_loop import in_background
 from batchpact.schemas.errors import SettingError
 from batchpact.schemas.violations import Violation
 
 T = TypeVar("T")
 
 _SECONDS: ContextVar[float] = ContextVar("batchpact_queue_timeout", default=300.0)
-
-_lock = threading.Lock()
-_running: tuple[int, asyncio.AbstractEventLoop] | None = None
 
 
 class QueueTimeoutError(TimeoutError):
@@ -62,7 +57,7 @@ def run(request: Coroutine[Any, Any, T], doing: str) -> T:
     Raises:
         QueueTimeoutError: if it takes too long; it is cancelled then.
     """
-    future, seconds = _start(request), _SECONDS.get()
+    future, seconds = in_background(request), _SECONDS.get()
     try:
         return future.result(seconds)
     except BaseException as error:
@@ -84,7 +79,7 @@ async def wait(request: Coroutine[Any, Any, T], doing: str) -> T:
     Raises:
         QueueTimeoutError: if it takes too long; it is cancelled then.
     """
-    future, seconds = _start(request), _SECONDS.get()
+    future, seconds = in_background(request), _SECONDS.get()
     answer = asyncio.wrap_future(future)
     try:
         finished, _ = await asyncio.wait((answer,), timeout=seconds)
@@ -100,17 +95,3 @@ async def wait(request: Coroutine[Any, Any, T], doing: str) -> T:
 def _late(doing: str, seconds: float) -> QueueTimeoutError:
     hint = "is its controller alive? `with contracts.queue.timeout(seconds):` waits longer"
     return QueueTimeoutError(f"{doing}: no answer from TransferQueue in {seconds:g} s; {hint}")
-
-
-def _start(request: Coroutine[Any, Any, T]) -> Future[T]:
-    return asyncio.run_coroutine_threadsafe(request, _loop())
-
-
-def _loop() -> asyncio.AbstractEventLoop:
-    """The loop of this process; a process that was forked has no thread of its parent's."""
-    global _running
-    with _lock:
-        if _running is None or _running[0] != os.getpid():
-            _running = os.getpid(), asyncio.new_event_loop()
-            threading.Thread(target=_running[1].run_forever, name="batchpact-queue", daemon=True).start()
-        return _running[1]

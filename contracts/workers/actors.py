@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from batchpact.contracts.workers.answers import Failure
@@ -15,9 +15,8 @@ class RayWorkers:
     """Workers in processes of their own.
 
     Args:
-        count: how many.
         kind: the class of the workers, a `Worker` or an `AsyncWorker`.
-        made_with: the arguments of each.
+        made_with: the arguments of each, by rank.
         options: Ray's own options for each actor (`num_cpus`, `num_gpus`, `resources`, `max_restarts`, ...).
         start_timeout: the seconds within which Ray has to find a place for every worker.
 
@@ -27,9 +26,8 @@ class RayWorkers:
 
     def __init__(
         self,
-        count: int,
         kind: type[Worker],
-        made_with: tuple[Any, ...],
+        made_with: Sequence[tuple[Any, ...]],
         options: Mapping[str, Any],
         start_timeout: float,
     ) -> None:
@@ -38,9 +36,9 @@ class RayWorkers:
             ray.init()
         make = ray.remote(kind)
         make = make.options(**options) if options else make
-        self._actors: list[Any] = [make.remote(*made_with) for _ in range(count)]
+        self._actors: list[Any] = [make.remote(*arguments) for arguments in made_with]
         ready = [actor.ready.remote() for actor in self._actors]
-        _, waiting = ray.wait(ready, num_returns=count, timeout=start_timeout)
+        _, waiting = ray.wait(ready, num_returns=len(ready), timeout=start_timeout)
         if waiting:
             late = [rank for rank, ref in enumerate(ready) if ref in set(waiting)]
             asked = {name: value for name, value in options.items() if name in _RESOURCES} or "Ray's default"

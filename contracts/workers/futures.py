@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any, cast
@@ -18,6 +19,7 @@ from batchpact.contracts.workers.joining import join, join_more
 from batchpact.contracts.workers.places import Place, Ref
 from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.row_marks import Mask
+from batchpact.dataproto.wire.transport import transport
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.instances import make_instance
 from batchpact.schemas.stores import Stores, rows_of
@@ -111,7 +113,7 @@ class StageFuture:
 
     def _settled(self) -> Any:
         sent, boundary, passage = self._sent, self.boundary, self._passage
-        answers = sent.place.gather(sent.refs)
+        answers = self._answers()
         failures = {rank: answer for rank, answer in answers.items() if isinstance(answer, Failure)}
         if failures:
             self._blame_the_one_before()
@@ -131,6 +133,14 @@ class StageFuture:
             whole = join(boundary, written, firsts, spans, sent.pads)
         result = whole if whole is None or passage.carrier is not None else _as_writes(boundary, whole)
         return boundary.leave(passage, (result, *more) if more else result)
+
+    def _answers(self) -> dict[int, object]:
+        """What the workers answer; tensors that are to be joined, and so copied, are looked at where they lie."""
+        sent = self._sent
+        written = {place.placement for field in self.boundary.spec.writes.fields for place in field.places}
+        joined = len(sent.firsts) > 1 and written == {"tensor"}
+        with transport(zero_copy=True) if joined else nullcontext():
+            return sent.place.gather(sent.refs)
 
     def _blame_the_one_before(self) -> None:
         """Raise what went wrong in the stage whose result was passed on, if anything did."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 from collections.abc import Callable, Mapping
 from types import TracebackType
@@ -18,7 +19,7 @@ from batchpact.contracts.workers.errors import worker_error
 from batchpact.contracts.workers.local import LocalWorkers
 from batchpact.contracts.workers.places import Call, Place
 from batchpact.contracts.workers.stage_call import StageCall
-from batchpact.contracts.workers.worker import AsyncWorker, Worker
+from batchpact.contracts.workers.worker import AsyncWorker, Worker, WorkerRank
 from batchpact.schemas.errors import DeclarationError, SettingError
 from batchpact.schemas.violations import Violation
 
@@ -37,7 +38,7 @@ class WorkerGroup:
     of its part only, also where it puts them into another order.
 
     Args:
-        cls: the class; it is made with `*args` and `**kwargs` in each worker.
+        cls: the class; it is made with `*args` and `**kwargs` in each worker, which gets copies of them.
         dp: the number of data-parallel groups, between which the rows of a batch are shared.
         backend: `"local"`, in this process, one worker after the other; or `"ray"`, each worker an actor.
         ranks_per_dp: the workers of each data-parallel group, which all get the same rows.
@@ -74,12 +75,14 @@ class WorkerGroup:
         self._ranks_per_dp = ranks_per_dp
         self._stages: dict[str, StageCall] = {}
         ranks = dp * ranks_per_dp
+        team = [WorkerRank(rank, ranks, rank // ranks_per_dp, dp) for rank in range(ranks)]
         kind = AsyncWorker if _has_async_stages(cls) else Worker
         self._place: Place | None
         if backend == "local":
-            self._place = LocalWorkers(ranks, lambda: kind(cls, args, kwargs))
+            self._place = LocalWorkers([kind(which, cls, *copy.deepcopy((args, kwargs))) for which in team])
         else:
-            self._place = RayWorkers(ranks, kind, (cls, args, kwargs), ray_options or {}, start_timeout)
+            made_with = [(which, cls, args, kwargs) for which in team]
+            self._place = RayWorkers(kind, made_with, ray_options or {}, start_timeout)
         made = False
         try:
             self._ask("making the worker", "start", (), range(ranks))

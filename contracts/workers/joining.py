@@ -51,7 +51,9 @@ def join(
         elif part._marks.origin is not None:
             part._marks = part._marks._replace(origin=part._marks.origin + np.int64(spans[at][0]))
     pad = any(policies.pad is not None for policies in schema.policies.values())
-    whole = concat_batches(written, pad=pad, operation=f"WorkerGroup.{boundary.name}", check=False)
+    whole = written[0]  # one part is the whole, as of a plain call: nothing is merged with itself
+    if len(written) > 1:
+        whole = concat_batches(written, pad=pad, operation=f"WorkerGroup.{boundary.name}", check=False)
     if pads is not None and whole._row_count() is not None:
         whole = unpad_dataproto(whole, int(pads.sum()))
     whole._bound = None

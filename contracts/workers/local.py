@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextvars import Context
 from typing import Any
 
+from batchpact.contracts.event_loop import in_background
 from batchpact.contracts.workers.answers import Written
-from batchpact.contracts.workers.background import in_background
 from batchpact.contracts.workers.places import Call, Ref
 from batchpact.contracts.workers.worker import Worker
 from batchpact.dataproto.container import DataProto
@@ -19,12 +19,11 @@ class LocalWorkers:
     """Workers that need nothing. A plain stage has run when its call was sent; coroutines run in the background.
 
     Args:
-        count: how many.
-        make: makes one.
+        workers: the workers, by rank.
     """
 
-    def __init__(self, count: int, make: Callable[[], Worker]) -> None:
-        self._workers = [make() for _ in range(count)]
+    def __init__(self, workers: Sequence[Worker]) -> None:
+        self._workers = list(workers)
 
     def share(self, value: object) -> Ref:
         """The value itself: every worker copies a batch when it gets one."""

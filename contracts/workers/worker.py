@@ -6,9 +6,10 @@ import platform
 import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.configuration import use_config
@@ -49,18 +50,54 @@ class Order:
     kept_back: Stores | None
 
 
+class WorkerRank(NamedTuple):
+    """Which worker of its group somebody is.
+
+    Attributes:
+        rank: its number among all workers.
+        world_size: how many there are.
+        dp_rank: the number of its data-parallel group, which says which rows it gets.
+        dp: how many groups there are.
+    """
+
+    rank: int
+    world_size: int
+    dp_rank: int
+    dp: int
+
+
+_THIS: ContextVar[WorkerRank] = ContextVar("batchpact_worker")
+
+
+def this_worker() -> WorkerRank:
+    """Which worker this is; for the methods of a class that a `WorkerGroup` has made, `__init__` among them.
+
+    Raises:
+        RuntimeError: anywhere else.
+    """
+    try:
+        return _THIS.get()
+    except LookupError:
+        message = "this_worker() is asked outside a WorkerGroup: nobody here is one of several"
+        raise RuntimeError(message) from None
+
+
 class Worker:
     """One worker: an instance of a team's class, which is made when it is first needed, also after a restart.
 
     Nothing is raised: what goes wrong is returned as a `Failure`, so that it arrives whole from another process.
 
     Args:
+        place: which one it is.
         cls: the class.
         args: its arguments.
         kwargs: its keyword arguments.
     """
 
-    def __init__(self, cls: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> None:
+    def __init__(
+        self, place: WorkerRank, cls: Callable[..., object], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> None:
+        self._place = place
         self._make: Callable[[], object] = partial(cls, *args, **kwargs)
         self._made: Any = None
         self._variants: dict[str, Variants] = {}
@@ -111,6 +148,7 @@ class Worker:
         return boundary, passage, (passage.handed,) if owner is None else (owner, passage.handed), kwargs
 
     def _instance(self) -> Any:
+        _THIS.set(self._place)  # every call has a context of its own
         if self._made is None:
             self._made = self._make()
         return self._made

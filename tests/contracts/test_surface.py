@@ -26,6 +26,7 @@ NAMES = [
     "from_rows",
     "observe",
     "stage",
+    "this_worker",
     "use_config",
     "when",
 ]

@@ -1,7 +1,9 @@
 """The demo: warm-up, check, GRPO under contract, what it cost, and a gallery of faults. Every number is measured."""
 
+import argparse
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 import torch
 from rich.console import Console
@@ -17,12 +19,17 @@ from grpo_arithmetic.problems import Problem, split_problems
 from grpo_arithmetic.settings import Settings
 from grpo_arithmetic.stages.evaluate import held_out_accuracy
 from grpo_arithmetic.warmup import warm_up
+from grpo_arithmetic.workers import Backend, Team, team
 
 REPORT_EVERY = 25
 
 
-def main() -> None:
-    """Run the demo."""
+def main(backend: Backend | None = None) -> None:
+    """Run the demo.
+
+    Args:
+        backend: whose workers run the stages that need a model; none where None: everything runs right here.
+    """
     console = Console(highlight=False, soft_wrap=True)
     settings = Settings()
     torch.set_num_threads(settings.threads)
@@ -44,7 +51,10 @@ def main() -> None:
 
     console.print(Rule("GRPO, every stage under contract"))
     figures = Figures()
-    train(console, pipeline, training, settings, figures)
+    with nullcontext() if backend is None else team(policy, backend) as groups:
+        train(console, pipeline, training, settings, figures, groups)
+        if groups is not None:
+            policy.model.load_state_dict(groups.weights())
     after = accuracies(policy, held_out)
     console.print(f"held-out accuracy on {len(held_out)} problems: greedy {before[0]:.1%} -> {after[0]:.1%}, ", end="")
     console.print(f"sampled {before[1]:.1%} -> {after[1]:.1%}")
@@ -59,7 +69,12 @@ def main() -> None:
 
 
 def train(
-    console: Console, pipeline: Pipeline, problems: Sequence[Problem], settings: Settings, figures: Figures
+    console: Console,
+    pipeline: Pipeline,
+    problems: Sequence[Problem],
+    settings: Settings,
+    figures: Figures,
+    groups: Team | None,
 ) -> None:
     """Run the GRPO steps, with a bar, and a line every few steps that also stays in a log."""
     config = settings.config()
@@ -68,7 +83,9 @@ def train(
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task("GRPO", total=settings.grpo_steps)
         for step, batch in enumerate(prompt_batches(problems, settings), start=1):
-            done = pipeline.run(batch, config, figures=figures)
+            done = pipeline.run(batch, config, figures=figures, workers=None if groups is None else groups.stages)
+            if groups is not None:
+                groups.keep_up()
             if done.batch is not None:
                 rewards.append(done.batch["token_level_scores"].sum().item() / len(done))
             progress.update(bar, advance=1)
@@ -99,4 +116,6 @@ def accuracies(policy: Policy, problems: Sequence[Problem]) -> tuple[float, floa
 
 
 if __name__ == "__main__":
-    main()
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("--backend", choices=("local", "ray"), help="run the model's stages on groups of workers")
+    main(parser.parse_args().backend)

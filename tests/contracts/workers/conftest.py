@@ -27,8 +27,8 @@ def cluster() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def made() -> Iterator[dict[Any, WorkerGroup]]:
-    """The groups of a module, by what they were made with: an actor takes its time to start."""
+def actors() -> Iterator[dict[Any, WorkerGroup]]:
+    """The groups of actors of a module, by what they were made with: an actor takes its time to start."""
     groups: dict[Any, WorkerGroup] = {}
     yield groups
     for group in groups.values():
@@ -39,17 +39,17 @@ def made() -> Iterator[dict[Any, WorkerGroup]]:
 def groups(request: pytest.FixtureRequest) -> Callable[..., WorkerGroup]:
     """Gives groups of critics on either backend, each another one; they may have been used before."""
     ray = request.param == "ray"
+    made: dict[Any, WorkerGroup] = {}
     if ray:
         request.getfixturevalue("cluster")
-    made = request.getfixturevalue("made")  # ended before the session of Ray is
+        made = request.getfixturevalue("actors")  # ended before the session of Ray is
     count = itertools.count()
 
     def give(*args: Any, dp: int = 2) -> WorkerGroup:
         options = {"ray_options": FREE} if ray else {}
-        key = (request.param, next(count), args, dp)
+        key = (next(count), args, dp)
         if key not in made:
             made[key] = WorkerGroup(Critic, *args, dp=dp, backend=request.param, **options)
-        group: WorkerGroup = made[key]
-        return group
+        return made[key]
 
     return give

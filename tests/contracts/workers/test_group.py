@@ -9,7 +9,16 @@ import weakref
 import pytest
 import torch
 
-from batchpact.contracts import ContractWarning, Event, Pipeline, WorkerGroup, checking, contract_of, observe
+from batchpact.contracts import (
+    ContractWarning,
+    Event,
+    Pipeline,
+    WorkerGroup,
+    checking,
+    contract_of,
+    observe,
+    this_worker,
+)
 from batchpact.dataproto import DataProto, pad_dataproto_to_divisor
 from batchpact.schemas import ContractError, DeclarationError
 from batchpact.schemas.errors import SettingError
@@ -264,3 +273,43 @@ def test_values_are_checked_once_and_on_all_rows() -> None:
         Critic().advantage(batch)
     assert str(caught.value) == str(alone.value)
     assert "BP021" in str(caught.value)
+
+
+class Where:
+    """Knows who it is from the start."""
+
+    def __init__(self) -> None:
+        self.made_as = this_worker()
+
+    def asked(self) -> bool:
+        return this_worker() == self.made_as
+
+    def which(self) -> tuple[int, ...]:
+        return tuple(this_worker())
+
+
+def test_a_worker_knows_which_one_it_is() -> None:
+    group = WorkerGroup(Where, dp=2, ranks_per_dp=2)
+
+    assert group.call_all("which") == [(0, 4, 0, 2), (1, 4, 0, 2), (2, 4, 1, 2), (3, 4, 1, 2)]
+    assert group.call_all("asked") == [True] * 4
+    with pytest.raises(RuntimeError, match=r"^this_worker\(\) is asked outside a WorkerGroup"):
+        this_worker()
+
+
+class Keeper:
+    def __init__(self, kept: list[int]) -> None:
+        self.kept = kept
+
+    def add(self) -> list[int]:
+        self.kept.append(1)
+        return self.kept
+
+
+def test_every_worker_gets_arguments_of_its_own_as_an_actor_does() -> None:
+    given: list[int] = []
+
+    group = WorkerGroup(Keeper, given, dp=2)
+
+    assert group.call_all("add") == [[1], [1]]
+    assert given == []
