@@ -1,4 +1,4 @@
-"""What a controller ships in one GRPO step, counted from the contracts, and how long that takes, from two rates."""
+"""What a controller ships in one GRPO step, counted from the contracts, and how long that takes, from three rates."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ class Load(NamedTuple):
     """What a step costs to ship.
 
     Attributes:
-        calls: messages to workers.
+        stages: calls of stages.
+        messages: calls of workers, one for each worker and stage.
         sent: bytes to them.
         returned: bytes from them.
     """
 
-    calls: int
+    stages: int
+    messages: int
     sent: int
     returned: int
 
@@ -41,28 +43,30 @@ def load(size: Size, workers: int, *, projected: bool) -> Load:
     reads = [[field.key for field in stage.__batchpact__.reads.fields] for stage in SHIPPED]
     writes = [field.key for stage in SHIPPED for field in stage.__batchpact__.writes.fields]
     sent = sum(sizes.get(key, 0) for keys in reads for key in (keys if projected else sizes))
-    return Load(len(SHIPPED) * workers, sent, sum(sizes.get(key, 0) for key in writes))
+    return Load(len(SHIPPED), len(SHIPPED) * workers, sent, sum(sizes.get(key, 0) for key in writes))
 
 
 class Rates(NamedTuple):
     """What the model is made of.
 
     Attributes:
-        call: seconds for each message.
+        stage: seconds for each call of a stage.
+        message: seconds for each worker that it calls.
         byte: seconds for each byte, there or back.
     """
 
-    call: float
+    stage: float
+    message: float
     byte: float
 
     def seconds(self, load: Load) -> float:
         """How long a step's shipping takes by the model."""
-        return self.call * load.calls + self.byte * (load.sent + load.returned)
+        return self.stage * load.stages + self.message * load.messages + self.byte * (load.sent + load.returned)
 
 
 def fitted(points: Sequence[tuple[Load, float]]) -> Rates:
     """The rates that fit measured points best, each point counting by its relative error."""
-    rows = np.array([[load.calls, load.sent + load.returned] for load, _ in points], dtype=np.float64)
+    rows = np.array([[load.stages, load.messages, load.sent + load.returned] for load, _ in points], dtype=np.float64)
     seconds = np.array([measured for _, measured in points])
-    call, byte = np.linalg.lstsq(rows / seconds[:, None], np.ones(len(points)), rcond=None)[0]
-    return Rates(float(call), float(byte))
+    found = np.linalg.lstsq(rows / seconds[:, None], np.ones(len(points)), rcond=None)[0]
+    return Rates(*map(float, found))

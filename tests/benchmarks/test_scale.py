@@ -70,9 +70,8 @@ def test_the_model_tells_what_a_step_costs(capsys: pytest.CaptureFixture[str]) -
                     found = measured(group, size, workers, projected=kind is Projected)
                     points.append((kind.__name__.lower(), size, workers, *found))
     rates = fitted([(load, seconds) for _, size, _, load, seconds in points if size in FITTED])
-    table = Table(
-        title=f"{len(SHIPPED)} stages of a step: {rates.call * 1e3:.2f} ms a message, {1e-9 / rates.byte:.2f} GB/s"
-    )
+    costs = f"{rates.stage * 1e3:.1f} ms a stage, {rates.message * 1e3:.1f} ms a worker, {1e-9 / rates.byte:.1f} GB/s"
+    table = Table(title=f"{len(SHIPPED)} stages of a step: {costs}")
     for column in ("batch", "workers", "shipped", "measured", "by the model", "off by"):
         table.add_column(column, justify="right")
     misses = []
