@@ -14,7 +14,7 @@ from batchpact.dataproto.refusal import refuse, refuse_all
 from batchpact.dataproto.tensors import Value, items, store
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.describe import STORE_NAMES, describe
-from batchpact.schemas.stores import STORE_OF, Column, Stores
+from batchpact.schemas.stores import Column, Stores, store_of
 from batchpact.schemas.text import count, join_names
 from batchpact.schemas.violations import Violation
 
@@ -64,7 +64,7 @@ def sort_fields(
     meta: dict[str, Any] = {}
     for key, value in data.items():
         declared = None if schema is None else schema.__batchpact__.spec.field(key)
-        places = [] if declared is None else [STORE_OF.get(p.placement, p.placement) for p in declared.places]
+        places = [] if declared is None else [store_of(p.placement) for p in declared.places]
         if isinstance(value, torch.Tensor):
             tensors[key] = value
         elif "meta" in places and not ("non_tensor" in places and isinstance(value, (np.ndarray, list, tuple))):

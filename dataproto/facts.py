@@ -22,7 +22,7 @@ from batchpact.dataproto.sizes import Size, deep_size, value_bytes
 from batchpact.schemas.describe import STORE_NAMES, describe
 from batchpact.schemas.errors import BatchError
 from batchpact.schemas.markers import PlacementName
-from batchpact.schemas.stores import STORE_OF
+from batchpact.schemas.stores import store_of
 from batchpact.schemas.text import count
 
 T = TypeVar("T")
@@ -141,11 +141,7 @@ def batch_facts(batch: Batch, most: int) -> Facts:
     declared: set[tuple[str, PlacementName]] = set()
     if batch._bound is not None:
         spec = batch._bound.schema.__batchpact__.spec
-        declared = {
-            (field.key, STORE_OF.get(place.placement, place.placement))
-            for field in spec.fields
-            for place in field.places
-        }
+        declared = {(field.key, store_of(place.placement)) for field in spec.fields for place in field.places}
         head.append(f"bound to {one_line(spec.name)}")
     stores = (
         _store_facts("tensor", tensors, most, batch._writers, declared),

@@ -12,7 +12,7 @@ from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.definitions import without_locals
 from batchpact.schemas.describe import STORE_NAMES, describe
 from batchpact.schemas.markers import PlacementName
-from batchpact.schemas.stores import STORE_OF
+from batchpact.schemas.stores import store_of
 from batchpact.schemas.text import count
 
 if TYPE_CHECKING:
@@ -102,9 +102,7 @@ def size_report(data: Batch, reads: type[BatchSchema]) -> SizeReport:
     if not (isinstance(reads, type) and issubclass(reads, BatchSchema)):
         raise refuse("size_report", "BP036", "reads", describe(reads), "the Reads of a stage")
     spec = reads.__batchpact__.spec
-    declared = {
-        (field.key, STORE_OF.get(place.placement, place.placement)) for field in spec.fields for place in field.places
-    }
+    declared = {(field.key, store_of(place.placement)) for field in spec.fields for place in field.places}
     sizes = [
         FieldSize(
             field=key,

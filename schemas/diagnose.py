@@ -21,7 +21,7 @@ from batchpact.schemas.plan import Plan
 from batchpact.schemas.python_types import mismatch, outer_classes
 from batchpact.schemas.record import FieldSpec, PlaceSpec
 from batchpact.schemas.shapes import Dim
-from batchpact.schemas.stores import STORE_OF, Stores
+from batchpact.schemas.stores import Stores, store_of
 from batchpact.schemas.violations import DimSizes, Violation
 
 _SIZE_CODES = {"BP011", "BP012", "BP013", "BP014"}
@@ -100,7 +100,7 @@ class _Examination:
 
     def _absent(self, spec: FieldSpec, allowed: list[PlacementName]) -> Violation | None:
         elsewhere = self._stores.find(spec.key)
-        stores = [STORE_OF.get(placement, placement) for placement in allowed]
+        stores = [store_of(placement) for placement in allowed]
         if elsewhere is not None and elsewhere[0] not in stores:
             placement, value = elsewhere
             return _violation(
@@ -292,7 +292,7 @@ def _ways_to_pass(spec: FieldSpec) -> str:
 
 def _way_over(spec: FieldSpec, placement: PlacementName, value: object) -> str:
     """How a value that is in the wrong store gets to the right one, where that is plain."""
-    target = STORE_OF.get(spec.places[0].placement, spec.places[0].placement)
+    target = store_of(spec.places[0].placement)
     if target == "tensor" and isinstance(value, np.ndarray) and value.dtype != object:
         return "torch.from_numpy(column) is the tensor"
     if target == "non_tensor" and placement == "meta" and isinstance(value, (list, tuple)):

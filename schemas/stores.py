@@ -15,8 +15,10 @@ Column: TypeAlias = "np.ndarray[tuple[int, ...], np.dtype[np.generic]]"
 
 _NONE: Mapping[str, object] = {}
 
-STORE_OF: Mapping[PlacementName, PlacementName] = {"tag": "non_tensor"}
-"""The store of a placement that has none of its own, in a batch: tags stand among the columns."""
+
+def store_of(placement: PlacementName) -> PlacementName:
+    """Where a batch holds what is placed so: tags, which have no store of their own, stand among the columns."""
+    return "non_tensor" if placement == "tag" else placement
 
 
 class Stores(NamedTuple):

@@ -14,11 +14,8 @@ from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.names import closest
 from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.shapes import parse_dims
-from batchpact.schemas.stores import STORE_OF
+from batchpact.schemas.stores import store_of
 from batchpact.schemas.violations import Severity, Violation, Where
-
-_STANDS_IN: dict[PlacementName, PlacementName] = {**STORE_OF, "arg": "meta"}
-"""The store in which code finds what has no store of its own."""
 
 
 class Judge:
@@ -215,7 +212,8 @@ class Judge:
 
 def _stores_of(field: FieldSpec) -> list[PlacementName]:
     """The stores in which code finds a field."""
-    return list(dict.fromkeys(_STANDS_IN.get(place.placement, place.placement) for place in field.places))
+    stores = ("meta" if place.placement == "arg" else store_of(place.placement) for place in field.places)
+    return list(dict.fromkeys(stores))
 
 
 def _in_store(placement: PlacementName | None) -> str:

@@ -17,7 +17,7 @@ from batchpact.schemas.declared import either, placement_words, type_and_shape
 from batchpact.schemas.dtypes import short_name
 from batchpact.schemas.record import FieldSpec, MergeSpec, PlaceSpec, RuleSpec, SchemaSpec
 from batchpact.schemas.shapes import parse_dims
-from batchpact.schemas.stores import STORE_OF
+from batchpact.schemas.stores import store_of
 from batchpact.schemas.values import rule_words
 
 _WHOLE = ("int", "uint")
@@ -167,9 +167,7 @@ def _places(side: Side, old: FieldSpec, new: FieldSpec) -> Iterator[Found]:
     before, after = ({place.placement: place for place in field.places} for field in (old, new))
     if ("tag" in before) != ("tag" in after) and ("non_tensor" in before) != ("non_tensor" in after):
         yield _found("tag-moved", placement_words(old), placement_words(new))
-        before, after = (
-            {STORE_OF.get(name, name): place for name, place in places.items()} for places in (before, after)
-        )
+        before, after = ({store_of(name): place for name, place in places.items()} for places in (before, after))
     kind = between(narrows=after.keys() <= before.keys(), widens=before.keys() <= after.keys())
     if kind is not Relation.SAME:
         yield _found(f"place-{kind.value}", placement_words(old), placement_words(new))

@@ -9,6 +9,7 @@ from batchpact.contracts.workers.answers import Failure
 from batchpact.contracts.workers.errors import WorkerError
 from batchpact.contracts.workers.places import Call, Ref
 from batchpact.contracts.workers.worker import Worker
+from batchpact.dataproto.container import DataProto
 
 
 class RayWorkers:
@@ -48,8 +49,11 @@ class RayWorkers:
             raise WorkerError("making the worker", late[0], cause, others=late[1:])
 
     def share(self, value: object) -> Ref:
-        """Put a value into the object store."""
-        return _ray().put(value)
+        """Put a value into the object store; little that is no batch goes along with each call, which is faster."""
+        ray = _ray()
+        if not isinstance(value, DataProto) and len(ray.cloudpickle.dumps(value)) < _LITTLE:
+            return value
+        return ray.put(value)
 
     def send(self, calls: Mapping[int, Call]) -> dict[int, Ref]:
         """Call all at the same time."""
@@ -89,5 +93,8 @@ def _ray() -> Any:
 
     return ray
 
+
+_LITTLE = 100_000
+"""Bytes up to which Ray sends an argument with its call and does not put it into the object store itself."""
 
 _RESOURCES = ("num_cpus", "num_gpus", "memory", "resources", "accelerator_type")
