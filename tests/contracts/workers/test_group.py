@@ -55,10 +55,13 @@ def test_rows_are_shared_by_data_parallel_size_and_not_by_world_size() -> None:
 
 
 def test_a_pad_safe_stage_gets_equal_parts_with_neutral_rows() -> None:
-    """Cases S2 and S3."""
-    group = WorkerGroup(Critic, dp=4)
+    """Cases S2, S3 and S4."""
+    group, batch = WorkerGroup(Critic, dp=4), batch_of(3)
 
-    made = group.neutral(batch_of(3))
+    made = group.neutral(batch)
+
+    assert batch == batch_of(3)
+    assert len(batch.union(made)) == 3
 
     assert group.call_all("firsts") == [[[1.0]], [[2.0]], [[3.0]], [[0.0]]]
     assert made.meta_info == {"total": 6.0}
