@@ -1,20 +1,29 @@
-"""The contract of a stage under the answers to its conditions, as a call, its batch and the configuration give them."""
+"""The contract of a stage under the answers to its questions, as a call, its batch and the configuration give them.
+
+It asks whether its conditions hold, and what its open columns are called.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeAlias
 
-from batchpact.contracts.boundary import Boundary
+from batchpact.contracts.boundary import MOST, Boundary
 from batchpact.contracts.configuration import ABSENT, config_in_use, of_batch
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.columns import Names, look_up_names, names_in
 from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec, holds, words
 from batchpact.schemas.instances import instance_stores
 from batchpact.schemas.narrowing import conditions_of, narrowed
+from batchpact.schemas.record import SchemaSpec
 from batchpact.schemas.stores import Stores
+from batchpact.schemas.violations import Violation
 
-Answers: TypeAlias = "tuple[bool | None, ...]"
+Answer: TypeAlias = "bool | Names | None"
+Answers: TypeAlias = "tuple[Answer, ...]"
+"""Whether each condition holds, None where nobody knows; then the names of open columns, None where the result has them.
+"""
 
 
 class Variants:
@@ -25,16 +34,17 @@ class Variants:
 
     Attributes:
         whole: the boundary that it was made of.
-        conditional: whether any field has a condition.
+        conditional: whether any field has a condition, or a name that is not declared.
     """
 
     def __init__(self, boundary: Boundary) -> None:
         self.whole = boundary
         self._reads = conditions_of(boundary.spec.reads)
         self._writes = conditions_of(boundary.spec.writes)
+        self._columns = boundary.spec.reads.columns, boundary.spec.writes.columns
         self._made: dict[Answers, Boundary] = {}
 
-        self.conditional = bool(self._reads or self._writes)
+        self.conditional = bool(self._reads or self._writes or any(self._columns))
 
     def of(self, batch: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Boundary:
         """The contract that counts for a call."""
@@ -52,7 +62,35 @@ class Variants:
         def look_up(subject: SubjectSpec) -> object:
             return self._value(subject, stores, args, kwargs)
 
-        return tuple(holds(condition, look_up) for condition in (*self._reads.values(), *self._writes.values()))
+        reads = [holds(condition, look_up) for condition in self._reads.values()]
+        writes = [holds(condition, look_up) for condition in self._writes.values()]
+        if not any(self._columns):
+            return (*reads, *writes)
+
+        def names_held(subject: SubjectSpec) -> object:
+            return look_up_names(self.whole.arguments.meta(stores), subject)
+
+        spec = self.whole.spec
+        known = self._named(spec.reads, dict(zip(self._reads, reads, strict=True)), names_held)
+        later = {c.name for c in spec.writes.columns if c.named_by is not None and self._is_written(c.named_by)}
+        written = self._named(spec.writes, dict(zip(self._writes, writes, strict=True)), names_held, later)
+        return (*reads, *writes, *known, *written)
+
+    def _is_written(self, source: SubjectSpec) -> bool:
+        """Whether the stage itself writes the names."""
+        return source.source == "meta" and self.whole.spec.writes.field(source.name) is not None
+
+    @staticmethod
+    def _named(
+        schema: SchemaSpec,
+        answers: Mapping[str, bool | None],
+        look_up: Callable[[SubjectSpec], object],
+        later: Collection[str] = (),
+    ) -> list[Names | None]:
+        """The names of the open columns of a schema; none of columns that are off."""
+        asked = [c for c in schema.columns if answers.get(c.name) is not False and c.name not in later]
+        found = names_in(schema, asked, look_up)
+        return [None if c.name in later else found.get(c.name, ()) for c in schema.columns]
 
     def under(self, answers: Answers) -> Boundary:
         """The contract that counts where the conditions come to this."""
@@ -60,6 +98,8 @@ class Variants:
             return self.whole
         found = self._made.get(answers)
         if found is None:
+            if len(self._made) >= MOST:
+                self._made.clear()
             found = self._made[answers] = self._under(answers)
         return found
 
@@ -70,11 +110,19 @@ class Variants:
         return subject.default if value is ABSENT else value
 
     def _under(self, answers: Answers) -> Boundary:
-        reads = dict(zip(self._reads, answers[: len(self._reads)], strict=True))
-        writes = dict(zip(self._writes, answers[len(self._reads) :], strict=True))
+        told = iter(answers)
+        reads: dict[str, bool | None] = {name: next(told) for name in self._reads}  # type: ignore[misc]
+        writes: dict[str, bool | None] = {name: next(told) for name in self._writes}  # type: ignore[misc]
+        names_read, names_written = (
+            {column.name: names for column, names in zip(columns, told, strict=False) if names is not None}
+            for columns in self._columns
+        )
         whole = self.whole
         return whole.narrowed(
-            narrowed(whole.reads, reads), narrowed(whole.writes, writes), self._off({**reads, **writes})
+            narrowed(whole.reads, reads, names_read),
+            narrowed(whole.writes, writes, names_written),
+            self._off({**reads, **writes}),
+            tuple(dict.fromkeys(n for n in (*names_read.values(), *names_written.values()) if isinstance(n, Violation))),
         )
 
     def _off(self, answers: Mapping[str, bool | None]) -> dict[str, str]:

@@ -11,6 +11,7 @@ RL is in `rl/`.
 
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.catalogue import CODES, Code
+from batchpact.schemas.columns import Columns, named_by
 from batchpact.schemas.condition_specs import ConditionSpec
 from batchpact.schemas.conditions import Condition, arg, config, meta, present, step
 from batchpact.schemas.errors import (
@@ -47,6 +48,7 @@ __all__ = [
     "BatchSchema",
     "Binary",
     "Code",
+    "Columns",
     "Condition",
     "ConditionSpec",
     "ContractError",
@@ -87,6 +89,7 @@ __all__ = [
     "arg",
     "config",
     "meta",
+    "named_by",
     "present",
     "rule",
     "step",

@@ -159,6 +159,7 @@ class _Visit:
             self._boundary.leave(self._passage, None)
             return result
         started = perf_counter()
+        self._boundary = self._boundary.settled(self._passage, first)
         self._fields, origin = self._boundary.judge(self._passage, first)
         self.made = written(self._boundary.spec, self._fields, origin, self._held, self.writes)
         self._leaving = perf_counter() - started

@@ -174,6 +174,7 @@ class ColumnsCheck:
             return Check(self.contract, self.answers)(result)
         boundary = self.contract.variants.under(self.answers)
         info = result.extra_info or {}
+        boundary = boundary.naming({**(self.meta.extra_info or {}), **info})
         declared = {field.key for field in boundary.spec.writes.fields}
         result.extra_info = {
             key: value for key, value in info.items() if key in declared or key not in {*self.info, KEPT_BACK}

@@ -67,6 +67,7 @@ class Check:
         if result is None:
             return None if passage is None else boundary.leave(passage, None)
         carrier = carrier_of(result)
+        boundary = boundary.settled(self._unknown(boundary, result) if passage is None else passage, result)
         if carrier is not None:
             result = self._own(boundary, carrier, result)
         if passage is not None and passage.carrier is not None:
