@@ -25,6 +25,7 @@ from batchpact.dataproto.withheld import Withheld
 from batchpact.schemas.axes import Size
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.columns import Names, look_up_names, names_in
+from batchpact.schemas.declared import sources_words
 from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.instances import copy_instance, instance_stores, make_instance
 from batchpact.schemas.markers import PlacementName
@@ -254,7 +255,8 @@ class Boundary:
         if passage.level != "off" and withholds and self.spec.reads.extra != "allow":
             report = None if self.project == "on" else partial(self._report, passage)
             stores = whole or partial(carrier.stores, passage.batch)
-            withheld = Withheld(self.name, self._read_keys, stores, report, self._off)
+            sources = sources_words(self.spec.reads.columns)
+            withheld = Withheld(self.name, self._read_keys, stores, report, self._off, sources)
         if self.typed:
             passage.handed = make_instance(self.reads, passage.source, extra, withheld)
             return

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, TypeVar
 from batchpact.schemas.condition_specs import SubjectSpec
 from batchpact.schemas.configuration import ABSENT, config_value
 from batchpact.schemas.declared import source_words
+from batchpact.schemas.definitions import without_locals
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.record import FieldSpec, SchemaSpec
@@ -115,7 +116,7 @@ def _names(column: FieldSpec, subject: SubjectSpec, value: object) -> Names:
         hint = f'{way}; named_by({subject.source}("{subject.name}", default=[])) is for names that may be missing'
         return _wrong(column, f"{source} is not there", "it names these columns", hint)
     if isinstance(value, (str, bytes, Mapping)) or not isinstance(value, Iterable):
-        hint = f"[{value!r}]" if isinstance(value, str) else ""
+        hint = f"write [{value!r}]" if isinstance(value, str) else ""
         return _wrong(column, f"{source} is {describe(value)}", "a list of names", hint)
     names = list(value)
     wrong = next((name for name in names if not isinstance(name, str)), None)
@@ -128,10 +129,11 @@ def _wrong(column: FieldSpec, actual: str, expected: str, hint: str) -> Violatio
     return Violation(code="BP056", field=column.name, actual=actual, expected=expected, hint=hint)
 
 
-def by_name(column: FieldSpec, value: object, taken: Collection[str]) -> Mapping[str, object]:
+def by_name(owner: str, column: FieldSpec, value: object, taken: Collection[str]) -> Mapping[str, object]:
     """The columns that an instance holds under one attribute.
 
     Args:
+        owner: the class of the instance, for the message.
         column: the open columns of this attribute.
         value: what stands there.
         taken: the keys that other fields have.
@@ -150,7 +152,7 @@ def by_name(column: FieldSpec, value: object, taken: Collection[str]) -> Mapping
             if not isinstance(name, str) or name in taken
         ]
     if wrong or not isinstance(value, Mapping):
-        raise ContractError("in an instance", wrong)
+        raise ContractError(f"in an instance of {without_locals(owner)}", wrong)
     return value
 
 

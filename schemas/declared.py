@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from batchpact.schemas.condition_specs import SubjectSpec
 from batchpact.schemas.dtypes import short_name
 from batchpact.schemas.record import FieldSpec, PlaceSpec
@@ -25,6 +27,11 @@ def either(field: FieldSpec) -> str:
 def source_words(source: SubjectSpec) -> str:
     """Where the names of columns stand: `meta reward_extra_keys`, `configuration data.extra_columns`."""
     return f"configuration {source.name}" if source.source == "config" else str(source)
+
+
+def sources_words(columns: Iterable[FieldSpec]) -> str:
+    """Where the names of all of these columns stand; empty for no columns."""
+    return " or ".join(dict.fromkeys(source_words(c.named_by) for c in columns if c.named_by is not None))
 
 
 def placement_words(field: FieldSpec) -> str:

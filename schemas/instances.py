@@ -46,7 +46,7 @@ def _named_columns(instance: BatchSchema, compiled: Compiled) -> Iterator[tuple[
     for name, declared in compiled.columns.items():
         field = declared.spec
         only = field.places[0].placement if len(field.places) == 1 else None
-        for key, column in by_name(field, instance.__dict__.get(name, {}), taken).items():
+        for key, column in by_name(type(instance).__qualname__, field, instance.__dict__.get(name, {}), taken).items():
             taken.add(key)
             yield key, column, only or _place_by_kind(field, column)
 
