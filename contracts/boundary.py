@@ -80,7 +80,7 @@ class Boundary:
         self._returned = writes
         self._parameters = parameters
         self._off = off
-        self._misnamed = misnamed
+        self.misnamed = misnamed
         self._wrong_names: Sequence[Violation] = ()
         self._unnamed = writes.__batchpact__.unnamed
         self._named: dict[tuple[Names, ...], Boundary] = {}
@@ -150,6 +150,20 @@ class Boundary:
         fields, _ = fields_of(returned, self._returned, self._subject, Where(stage=self.name, boundary="writes"))
         return self.naming({**passage.source.meta, **fields.meta})
 
+    def rewritten(self, held: Stores, gained: Stores) -> frozenset[str]:
+        """The keys that the stage has rewritten: what it wrote of what it read, open columns among it.
+
+        Args:
+            held: the batch that it read.
+            gained: what it wrote.
+        """
+        columns = self.spec.reads.columns
+        if not (columns or self.spec.writes.columns):
+            return self.rewrites
+        names = names_in(self.spec.reads, columns, partial(look_up_names, self.arguments.meta(held)))
+        read = {field.key for field in narrowed(self.reads, {}, names).__batchpact__.spec.fields}
+        return frozenset(read.intersection(gained.names()))
+
     def naming(self, meta: Mapping[str, object]) -> Boundary:
         """The contract where this meta says what the open columns of the result are called."""
         names = names_in(self.spec.writes, self._unnamed, partial(look_up_names, meta))
@@ -204,8 +218,8 @@ class Boundary:
         looked = Stores(source.tensors, source.columns, meta, filled.args)
         pads = None if passage.carrier is None else passage.carrier.pads(passage.batch)
         sizes, violations, dims = self._check(self.reads, looked, passage, None, pads)
-        if filled.violations or self._misnamed:
-            violations = [*self._misnamed, *violations, *filled.violations]
+        if filled.violations or self.misnamed:
+            violations = [*self.misnamed, *violations, *filled.violations]
         if pads is not None and pads.any() and not self.spec.pad_safe:
             actual, expected = f"{count(int(pads.sum()), 'pad row')} of {len(pads)}", "the stage is not pad_safe"
             violations = [*violations, Violation(code="BP033", field="batch", actual=actual, expected=expected)]

@@ -5,7 +5,7 @@ It asks whether its conditions hold, and what its open columns are called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from batchpact.contracts.boundary import MOST, Boundary
@@ -16,14 +16,13 @@ from batchpact.schemas.columns import Names, look_up_names, names_in
 from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec, holds, words
 from batchpact.schemas.instances import instance_stores
 from batchpact.schemas.narrowing import conditions_of, narrowed
-from batchpact.schemas.record import SchemaSpec
+from batchpact.schemas.record import FieldSpec, SchemaSpec
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
 
 Answer: TypeAlias = "bool | Names | None"
 Answers: TypeAlias = "tuple[Answer, ...]"
-"""Whether each condition holds, None where nobody knows; then the names of open columns, None where the result has them.
-"""
+"""Whether each condition holds, None where nobody knows; then the names of open columns, None where the result says."""
 
 
 class Variants:
@@ -54,10 +53,12 @@ class Variants:
         """What the conditions come to in a call, in their order."""
         carrier = None if isinstance(batch, BatchSchema) else carrier_of(batch)
         stores = instance_stores(batch) if carrier is None else carrier.stores(batch)
-        return self.answers_in(stores, args, kwargs)
+        return self.answers_in(stores, args, kwargs, batch if carrier is None else None)
 
-    def answers_in(self, stores: Stores, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Answers:
-        """What the conditions come to in a call whose batch holds this."""
+    def answers_in(
+        self, stores: Stores, args: tuple[Any, ...], kwargs: Mapping[str, Any], instance: BatchSchema | None = None
+    ) -> Answers:
+        """What the conditions come to in a call whose batch holds this; a Reads brings the names of its columns."""
 
         def look_up(subject: SubjectSpec) -> object:
             return self._value(subject, stores, args, kwargs)
@@ -67,10 +68,13 @@ class Variants:
         if not any(self._columns):
             return (*reads, *writes)
 
-        def names_held(subject: SubjectSpec) -> object:
-            return look_up_names(self.whole.arguments.meta(stores), subject)
-
         spec = self.whole.spec
+        meta, own = self.whole.arguments.meta(stores), _own_names(spec.reads.columns, instance)
+
+        def names_held(subject: SubjectSpec) -> object:
+            found = look_up_names(meta, subject)
+            return own.get((subject.source, subject.name)) if found is None else found
+
         known = self._named(spec.reads, dict(zip(self._reads, reads, strict=True)), names_held)
         later = {c.name for c in spec.writes.columns if c.named_by is not None and self._is_written(c.named_by)}
         written = self._named(spec.writes, dict(zip(self._writes, writes, strict=True)), names_held, later)
@@ -113,16 +117,14 @@ class Variants:
         told = iter(answers)
         reads: dict[str, bool | None] = {name: next(told) for name in self._reads}  # type: ignore[misc]
         writes: dict[str, bool | None] = {name: next(told) for name in self._writes}  # type: ignore[misc]
-        names_read, names_written = (
-            {column.name: names for column, names in zip(columns, told, strict=False) if names is not None}
-            for columns in self._columns
-        )
+        names_read, names_written = (_told(columns, told) for columns in self._columns)
+        wrong = (names for names in (*names_read.values(), *names_written.values()) if isinstance(names, Violation))
         whole = self.whole
         return whole.narrowed(
             narrowed(whole.reads, reads, names_read),
             narrowed(whole.writes, writes, names_written),
             self._off({**reads, **writes}),
-            tuple(dict.fromkeys(n for n in (*names_read.values(), *names_written.values()) if isinstance(n, Violation))),
+            tuple(dict.fromkeys(wrong)),
         )
 
     def _off(self, answers: Mapping[str, bool | None]) -> dict[str, str]:
@@ -130,3 +132,21 @@ class Variants:
         conditions: dict[str, ConditionSpec] = {**self._reads, **self._writes}
         fields = [*self.whole.spec.reads.fields, *self.whole.spec.writes.fields]
         return {field.key: words(conditions[field.name]) for field in fields if answers.get(field.name) is False}
+
+
+def _own_names(columns: Sequence[FieldSpec], instance: BatchSchema | None) -> dict[tuple[str, str], tuple[str, ...]]:
+    """The names under which an instance holds open columns, by what would name them in a batch."""
+    if instance is None:
+        return {}
+    sources = [(column.named_by, vars(instance).get(column.name, ())) for column in columns]
+    return {(source.source, source.name): tuple(names) for source, names in sources if source is not None}
+
+
+def _told(columns: Sequence[FieldSpec], answers: Iterator[Answer]) -> dict[str, Names]:
+    """The names of open columns as far as the next answers tell them."""
+    found: dict[str, Names] = {}
+    for column in columns:
+        names = next(answers)
+        if isinstance(names, (tuple, Violation)):
+            found[column.name] = names
+    return found

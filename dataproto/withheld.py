@@ -80,6 +80,7 @@ class Withheld:
         placement, value = found
         held = value.text if isinstance(value, Elsewhere) else describe_in_store(value, placement)
         condition = self._off.get(name)
+        way = f"add {name} to them" + (f", or to {self._sources}" if self._sources else "")
         violation = Violation(
             code="BP002",
             field=name,
@@ -88,7 +89,7 @@ class Withheld:
             expected=f"the Reads of '{self._stage}' do not declare it"
             if condition is None
             else f"'{self._stage}' reads it where {condition}, and that does not hold",
-            hint=f"add {name} to them{f', or to {self._sources}' if self._sources else ''}" if condition is None else "",
+            hint=way if condition is None else "",
             where=Where(stage=self._stage, boundary="reads"),
         )
         if self._report is not None:

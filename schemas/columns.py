@@ -20,7 +20,6 @@ from batchpact.schemas.definitions import without_locals
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.record import FieldSpec, SchemaSpec
-from batchpact.schemas.text import quoted
 from batchpact.schemas.violations import Violation
 
 if TYPE_CHECKING:

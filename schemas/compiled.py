@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import TYPE_CHECKING, Any
 
 from batchpact.schemas.declared import source_words
@@ -46,9 +47,9 @@ class Compiled:
     rules: Mapping[str, Callable[[Any], object]]
     homes: Mapping[str, tuple[FieldSpec, PlacementName | None]]
     policies: Mapping[str, Policies]
-    columns: Mapping[str, Declared] = field(default_factory=dict)
+    columns: Mapping[str, Declared] = dataclass_field(default_factory=dict)
     off: frozenset[str] = frozenset()
-    named: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    named: Mapping[str, tuple[str, ...]] = dataclass_field(default_factory=dict)
 
     @property
     def unnamed(self) -> list[FieldSpec]:

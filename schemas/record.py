@@ -127,7 +127,7 @@ class FieldSpec(Record):
 class SchemaSpec(Record):
     """The fields that a stage reads or writes. `axis` is the dim of axis 0 in every tensor, if there is a tensor.
 
-    `columns` are open: each stands for any number of fields, which are all alike and named by meta or the configuration.
+    `columns` are open: each stands for any number of fields that are alike, named by meta or the configuration.
     """
 
     name: str

@@ -136,7 +136,7 @@ class Judge:
                 yield self._found("BP074", column.key, self._trace.site, "nothing uses them", expected, hint, "warning")
 
     def _is_needed(self, field: FieldSpec) -> bool:
-        """Whether a declaration has a meaning beside what the code reads: a rewrite, a drop, a key, a dim, a rule, names."""
+        """Whether a declaration means more than what the code reads: a rewrite, a drop, a key, a dim, a rule, names."""
         spec = self._spec
         if spec.writes.field(field.key) is not None or field.key in spec.drops or field.role is not None:
             return True

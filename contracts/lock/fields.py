@@ -166,7 +166,8 @@ def _names(old: FieldSpec, new: FieldSpec) -> Iterator[Found]:
     before, after = old.named_by, new.named_by
     if before is None or after is None:
         if before is not after:
-            yield _found("names-changed", *("" if source is None else source_words(source) for source in (before, after)))
+            sources = ("" if source is None else source_words(source) for source in (before, after))
+            yield _found("names-changed", *sources)
         return
     if (before.source, before.name) != (after.source, after.name):
         yield _found("names-changed", source_words(before), source_words(after))

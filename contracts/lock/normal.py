@@ -49,9 +49,8 @@ def plain_schema(schema: SchemaSpec) -> Plain:
 def schema_of(plain: Plain) -> SchemaSpec:
     """The schema that `plain_schema` made this of."""
     fields = [_field_of(key, field) for key, field in sorted(plain.get("fields", {}).items())]
-    columns = [
-        _field_of(column_key(name), {"name": name, **column}) for name, column in sorted(plain.get("columns", {}).items())
-    ]
+    opened = sorted(plain.get("columns", {}).items())
+    columns = [_field_of(column_key(name), {"name": name, **column}) for name, column in opened]
     rules = [{"name": name, **rule} for name, rule in sorted(plain.get("rules", {}).items())]
     dims = [place.dims or "" for field in (*fields, *columns) for place in field.places if place.placement == "tensor"]
     found = {

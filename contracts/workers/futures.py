@@ -131,7 +131,9 @@ class StageFuture:
             ends = [0, *accumulate(len(part) for part in written)]
             self._written_spans = list(pairwise(ends))
             whole = join(boundary, written, firsts, spans, sent.pads)
-        result = whole if whole is None or passage.carrier is not None else _as_writes(boundary.settled(passage, whole), whole)
+        result: Any = whole
+        if whole is not None and passage.carrier is None:
+            result = _as_writes(boundary.settled(passage, whole), whole)
         return boundary.leave(passage, (result, *more) if more else result)
 
     def _answers(self) -> dict[int, object]:

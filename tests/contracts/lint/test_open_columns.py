@@ -60,7 +60,9 @@ def test_columns_that_nothing_uses_or_sets_are_found(tmp_path: Path) -> None:
 def f(batch: Open.Reads) -> Open.Writes:
     return Open.Writes(y=batch.x)
 """
-    unused = "nothing uses them; Open.Reads declares these columns; use them, or take them out: what is declared is shipped"
+    unused = (
+        "nothing uses them; Open.Reads declares these columns; use them, or take them out: what is declared is shipped"
+    )
     assert found(source, tmp_path) == [
         f"2:5 BP074 scores[*] {unused}",
         f"2:5 BP074 more[*] {unused}",
