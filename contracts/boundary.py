@@ -25,6 +25,7 @@ from batchpact.dataproto.withheld import Withheld
 from batchpact.schemas.axes import Size
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.columns import Names, look_up_names, names_in
+from batchpact.schemas.condition_specs import SubjectSpec
 from batchpact.schemas.declared import sources_words
 from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.instances import copy_instance, instance_stores, make_instance
@@ -138,8 +139,13 @@ class Boundary:
         made._returned = self._returned
         return made
 
-    def settled(self, passage: Passage, result: Any) -> Boundary:
+    def settled(self, passage: Passage, result: Any, *, guess: bool = False) -> Boundary:
         """The contract that counts for a result, which may say what the open columns that it has are called.
+
+        Args:
+            passage: the call.
+            result: what the stage returned.
+            guess: where nobody says it, take what the contract does not declare for the columns, if all are of one kind.
 
         Raises:
             ContractError: if the result is no batch.
@@ -148,7 +154,8 @@ class Boundary:
             return self
         returned = result.result if isinstance(result, FromRows) else result
         fields, _ = fields_of(returned, self._returned, self._subject, Where(stage=self.name, boundary="writes"))
-        return self.naming({**passage.source.meta, **fields.meta})
+        own = [key for key in fields.names() if key not in self._read_keys and key not in self.writers]
+        return self.naming({**passage.source.meta, **fields.meta}, own if guess and len(self._unnamed) == 1 else None)
 
     def rewritten(self, held: Stores, gained: Stores) -> frozenset[str]:
         """The keys that the stage has rewritten: what it wrote of what it read, open columns among it.
@@ -164,9 +171,14 @@ class Boundary:
         read = {field.key for field in narrowed(self.reads, {}, names).__batchpact__.spec.fields}
         return frozenset(read.intersection(gained.names()))
 
-    def naming(self, meta: Mapping[str, object]) -> Boundary:
-        """The contract where this meta says what the open columns of the result are called."""
-        names = names_in(self.spec.writes, self._unnamed, partial(look_up_names, meta))
+    def naming(self, meta: Mapping[str, object], otherwise: Sequence[str] | None = None) -> Boundary:
+        """The contract where this meta says what the open columns of the result are called; or `otherwise` does."""
+
+        def look_up(source: SubjectSpec) -> object:
+            found = look_up_names(meta, source)
+            return otherwise if found is None else found
+
+        names = names_in(self.spec.writes, self._unnamed, look_up)
         told = tuple(names.values())
         made = self._named.get(told)
         if made is None:

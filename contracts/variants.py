@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 
 from batchpact.contracts.boundary import MOST, Boundary
 from batchpact.contracts.configuration import ABSENT, config_in_use, of_batch
+from batchpact.contracts.told_names import names_told
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.columns import Names, look_up_names, names_in
@@ -69,7 +70,8 @@ class Variants:
             return (*reads, *writes)
 
         spec = self.whole.spec
-        meta, own = self.whole.arguments.meta(stores), _own_names(spec.reads.columns, instance)
+        meta = self.whole.arguments.meta(stores)
+        own = names_told(meta) if instance is None else _own_names(spec.reads.columns, instance)
 
         def names_held(subject: SubjectSpec) -> object:
             found = look_up_names(meta, subject)
@@ -134,10 +136,8 @@ class Variants:
         return {field.key: words(conditions[field.name]) for field in fields if answers.get(field.name) is False}
 
 
-def _own_names(columns: Sequence[FieldSpec], instance: BatchSchema | None) -> dict[tuple[str, str], tuple[str, ...]]:
+def _own_names(columns: Sequence[FieldSpec], instance: BatchSchema) -> dict[tuple[str, str], tuple[str, ...]]:
     """The names under which an instance holds open columns, by what would name them in a batch."""
-    if instance is None:
-        return {}
     sources = [(column.named_by, vars(instance).get(column.name, ())) for column in columns]
     return {(source.source, source.name): tuple(names) for source, names in sources if source is not None}
 

@@ -18,6 +18,7 @@ from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.kept_back import KEPT_BACK, Note
 from batchpact.contracts.reporting import settle
 from batchpact.contracts.settings import Settings, current
+from batchpact.contracts.told_names import TOLD_NAMES, told_names
 from batchpact.contracts.variants import Answers
 from batchpact.contracts.verl.methods import MethodContract
 from batchpact.contracts.verl.returned import Check
@@ -82,6 +83,9 @@ def select(contract: MethodContract, meta: Any, args: tuple[Any, ...], kwargs: d
     chosen = [name for name in names if name in held.tensors or name in held.columns]
     sent = found.select_fields(chosen)
     sent.extra_info = {**held.meta, **filled.meta, **contract.in_meta(boundary, filled.args)}
+    names_of_columns = told_names(boundary) if contract.is_stage else {}
+    if names_of_columns:
+        sent.extra_info[TOLD_NAMES] = names_of_columns
     known = set(sent.extra_info)
     if contract.is_stage and settings.level != "off" and boundary.spec.reads.extra != "allow":
         sent.extra_info[KEPT_BACK] = _note(found, [name for name in names if name not in chosen], source, held)
