@@ -145,7 +145,7 @@ class Boundary:
         Args:
             passage: the call.
             result: what the stage returned.
-            guess: where nobody says it, take what the contract does not declare for the columns, if all are of one kind.
+            guess: where nobody says it, the columns are what the contract does not declare, if they are of one kind.
 
         Raises:
             ContractError: if the result is no batch.

@@ -1,4 +1,4 @@
-"""What open columns are called, as a sender tells it: a stage elsewhere has neither all of the meta nor the configuration.
+"""What open columns are called, as a sender tells it: a stage elsewhere lacks the configuration and most of the meta.
 
 Used inside verl, where a stage asks its questions itself; `workers/` sends the answers.
 """

@@ -197,7 +197,7 @@ def test_optional_columns_may_be_absent_and_are_not_in_the_mapping_then() -> Non
 def test_names_in_a_meta_field_with_a_default_are_found_as_the_stage_would_find_them() -> None:
     class Default(StageSchema):
         class Reads(BatchSchema):
-            keys: Meta[list[str]] = ["acc"]
+            keys: Meta[tuple[str, ...]] = ("acc",)
             scores: Columns[NonTensor[float]] = named_by(meta("keys"))
 
     seen: list[str] = []
@@ -249,16 +249,14 @@ def test_all_named_columns_are_written_and_only_they() -> None:
 
     assert writing(["a", "b"], {"a": cells, "c": cells}) == [
         "  BP001 missing  b  declared non-tensor float, named by meta squared; no name in the result is close",
-        "  BP004 unasked  c  returned 2 objects in non_tensor_batch; its Writes do not declare it, and meta squared does "
-        "not name it; declare it, leave it out of the result, or set extra='allow' on Writes",
+        "  BP004 unasked  c  returned 2 objects in non_tensor_batch; its Writes do not declare it, and meta squared "
+        "does not name it; declare it, leave it out of the result, or set extra='allow' on Writes",
     ]
     assert writing(["a"], {"a": torch.ones(2)}) == [
         "  BP006 type  a  f32[2], declared non-tensor float; a column is made by batchpact.dataproto.column(values)"
     ]
     assert writing(["a"], {"a": column([1.0])})[0].startswith("  BP012 shape  a  1 object")
-    assert writing(["y"], {})[0].startswith(
-        "  BP056 columns  squares  meta squared names 'y', and that is the field y"
-    )
+    assert writing(["y"], {})[0].startswith("  BP056 columns  squares  meta squared names 'y', and that is the field y")
     assert writing("a", {"a": cells})[0] == (
         "  BP056 columns  squares  meta squared is str; a list of names; write ['a']"
     )

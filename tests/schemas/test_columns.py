@@ -36,7 +36,7 @@ from batchpact.schemas.condition_specs import SubjectSpec
 from batchpact.schemas.configuration import use_config
 from batchpact.schemas.instances import instance_stores, make_instance
 from batchpact.schemas.narrowing import narrowed
-from batchpact.schemas.stores import Stores, column
+from batchpact.schemas.stores import column
 from batchpact.schemas.text import sentence
 from batchpact.schemas.violations import Violation
 

@@ -76,9 +76,10 @@ def test_rows_are_collated_with_their_columns_under_the_attribute() -> None:
 
 
 def test_a_row_that_lacks_a_column_is_named() -> None:
+    declared = "declared non-tensor float, named by meta keys"
     assert said(lambda: Scored.collate([row(acc=0.5), row(f1=2.0)])) == [
-        "  BP001 missing  f1   declared non-tensor float, named by meta keys; not in row 0; no name in the row is close",
-        "  BP001 missing  acc  declared non-tensor float, named by meta keys; not in row 1; no name in the row is close",
+        f"  BP001 missing  f1   {declared}; not in row 0; no name in the row is close",
+        f"  BP001 missing  acc  {declared}; not in row 1; no name in the row is close",
     ]
 
 

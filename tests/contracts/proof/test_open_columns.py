@@ -59,8 +59,8 @@ def test_what_nobody_writes_is_found_with_what_names_it() -> None:
     assert lines(Measure) == [
         "BP001 missing  measure: keys                        declared meta Any; it names the columns numbers; "
         "nothing before writes it, and no known stage does",
-        "BP001 missing  measure: columns named by meta keys  declared non-tensor float; nothing before writes it, and no "
-        "known stage does",
+        "BP001 missing  measure: columns named by meta keys  declared non-tensor float; nothing before writes it, and "
+        "no known stage does",
     ]
     assert lines(Measure, Reward, outputs=("keys", "y"))[1].endswith("'reward' writes it, and comes later")
 
@@ -107,7 +107,7 @@ def test_columns_of_another_type_or_rank_are_found() -> None:
         "BP006 type  measure: columns named by meta keys  'texts' writes non-tensor str, declared non-tensor float"
     ]
     assert lines(Tokens, inputs=Loaded) == [
-        "BP011 rank  tokens: columns named by configuration data.extra  the inputs hold f32 \"batch\", "
+        'BP011 rank  tokens: columns named by configuration data.extra  the inputs hold f32 "batch", '
         'declared "batch response"'
     ]
 
@@ -172,7 +172,7 @@ def test_columns_are_shown_by_their_attribute_with_writers_and_readers() -> None
         "  reads",
         "    numbers[*]  non-tensor float, named by meta keys; written by 'reward'",
         "  writes",
-        "    y  f32 \"batch\"; nobody reads it",
+        '    y  f32 "batch"; nobody reads it',
     ]
     assert show([pipeline], "scores").splitlines() == [
         "field 'scores' of pipeline 'plan'",
