@@ -82,6 +82,7 @@ class Boundary:
         self._parameters = parameters
         self._off = off
         self.misnamed = misnamed
+        self._sources = sources_words(spec.reads.columns)
         self._wrong_names: Sequence[Violation] = ()
         self._unnamed = writes.__batchpact__.unnamed
         self._named: dict[tuple[Names, ...], Boundary] = {}
@@ -281,8 +282,7 @@ class Boundary:
         if passage.level != "off" and withholds and self.spec.reads.extra != "allow":
             report = None if self.project == "on" else partial(self._report, passage)
             stores = whole or partial(carrier.stores, passage.batch)
-            sources = sources_words(self.spec.reads.columns)
-            withheld = Withheld(self.name, self._read_keys, stores, report, self._off, sources)
+            withheld = Withheld(self.name, self._read_keys, stores, report, self._off, self._sources)
         if self.typed:
             passage.handed = make_instance(self.reads, passage.source, extra, withheld)
             return
@@ -305,9 +305,8 @@ class Boundary:
         """
         if isinstance(result, tuple) and result and type(result) is tuple:
             return (self.leave(passage, result[0]), *result[1:])
-        settled = self.settled(passage, result)
-        if settled is not self:
-            return settled.leave(passage, result)
+        if self._unnamed and result is not None:
+            return self.settled(passage, result).leave(passage, result)
         if result is None:
             changed = self._effects.changed_in_place(passage.versions, passage.source)
             if changed:

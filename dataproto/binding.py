@@ -97,8 +97,7 @@ class Bound(NamedTuple):
 
     def named_by(self, metas: Iterable[Mapping[str, object]]) -> Bound:
         """The same, with the open columns as fields that one of these metas, or the configuration in use, names."""
-        unnamed = self.schema.__batchpact__.unnamed
-        if not unnamed:
+        if not self.schema.__batchpact__.unnamed:
             return self
         names: dict[str, Names] = {}
         for meta in metas:
@@ -110,7 +109,8 @@ class Bound(NamedTuple):
 
     def _names(self, meta: Mapping[str, object]) -> dict[str, Names]:
         compiled = self.schema.__batchpact__
-        return names_in(compiled.spec, compiled.unnamed, partial(look_up_names, meta))
+        unnamed = compiled.unnamed
+        return names_in(compiled.spec, unnamed, partial(look_up_names, meta)) if unnamed else {}
 
     def sizes(self, stores: Stores) -> dict[str, Size]:
         """The size of each dim, as most fields have it, also of a batch that does not keep to the schema."""

@@ -54,6 +54,8 @@ class Compiled:
     @property
     def unnamed(self) -> list[FieldSpec]:
         """The open columns whose names are not known."""
+        if not self.columns:
+            return []
         return [column.spec for name, column in self.columns.items() if name not in self.named]
 
     def new_defaults(self) -> dict[str, object]:
