@@ -116,8 +116,8 @@ def _names(meta: Any, found: Any) -> list[str]:
 def _stand_ins(contract: MethodContract, found: Any, names: Collection[str], info: dict[str, object]) -> Stores:
     """Tensors without values and columns without cells, as far as the queue tells what they are like."""
     reads = contract.variants.whole.spec.reads
-    names = names_in(reads, reads.columns, partial(look_up_names, info))
-    named = {key: column for column in reads.columns for key in _keys(names[column.name])}
+    told = names_in(reads, reads.columns, partial(look_up_names, info))
+    named = {key: column for column in reads.columns for key in _keys(told[column.name])}
     tensors: dict[str, object] = {}
     columns: dict[str, object] = {}
     for name in names:
