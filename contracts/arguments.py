@@ -111,6 +111,15 @@ class Arguments:
                 return self._open(spec, self._reads.new_defaults(), source.args.get(spec.key, ABSENT))
         return kwargs.get(name, ABSENT)
 
+    def meta(self, source: Stores) -> Mapping[str, object]:
+        """The meta of a batch with what the stage is handed beside it: values of the configuration, and defaults."""
+        lacking = [spec for spec in self._meta if source.find(spec.key) is None]
+        if not lacking:
+            return source.meta
+        defaults = self._reads.new_defaults()
+        filled = {spec.key: self._open(spec, defaults) for spec in lacking}
+        return {**source.meta, **{key: value for key, value in filled.items() if value is not ABSENT}}
+
     @staticmethod
     def _open(spec: FieldSpec, defaults: Mapping[str, object], held: object = ABSENT) -> object:
         """A value that the call does not bring: what a Reads was made with, from the configuration, or the default."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
@@ -24,9 +24,13 @@ from batchpact.dataproto.rows import Index
 from batchpact.dataproto.withheld import Withheld
 from batchpact.schemas.axes import Size
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.columns import Names, look_up_names, names_in
+from batchpact.schemas.condition_specs import SubjectSpec
+from batchpact.schemas.declared import sources_words
 from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.instances import copy_instance, instance_stores, make_instance
 from batchpact.schemas.markers import PlacementName
+from batchpact.schemas.narrowing import narrowed
 from batchpact.schemas.record import SchemaSpec, StageSpec
 from batchpact.schemas.stores import Stores, rows_of
 from batchpact.schemas.text import count
@@ -35,6 +39,9 @@ from batchpact.schemas.violations import DimSizes, Violation, Where
 
 EVERYTHING = HandOut(None, None, None, {}, (), None)
 """How a batch is handed out where nothing is checked and nothing is filled in."""
+
+MOST = 256
+"""So many variants of a contract are kept: names are data, and data can be different in every call."""
 
 
 class Boundary:
@@ -50,6 +57,7 @@ class Boundary:
         level: the level that this stage asks for, where nothing around it does.
         project: `on`, `record` or `off`.
         off: the keys of fields that are left out, each with the condition that does not hold.
+        misnamed: why nobody can tell the names of some open columns.
     """
 
     def __init__(
@@ -64,6 +72,7 @@ class Boundary:
         level: Level | None,
         project: Projection,
         off: Mapping[str, str] = MappingProxyType({}),
+        misnamed: Sequence[Violation] = (),
     ) -> None:
         self.spec = spec
         self.name = spec.name
@@ -72,6 +81,11 @@ class Boundary:
         self._returned = writes
         self._parameters = parameters
         self._off = off
+        self.misnamed = misnamed
+        self._sources = sources_words(spec.reads.columns)
+        self._wrong_names: Sequence[Violation] = ()
+        self._unnamed = writes.__batchpact__.unnamed
+        self._named: dict[tuple[Names, ...], Boundary] = {}
         self.function = function
         self.typed = typed
         self.level: Level | None = level
@@ -92,10 +106,24 @@ class Boundary:
         self._columns = None if self._opaque else _keys(spec.reads, "non_tensor", "tag")
         self._meta = None if self._opaque else _keys(spec.reads, "meta")
         self._rows_differ = spec.rows.kind != "same"
-        self.direct = not self._rows_differ and not spec.drops and self.arguments.needless
+        open_columns = spec.reads.columns or spec.writes.columns
+        self.direct = not (self._rows_differ or spec.drops or open_columns) and self.arguments.needless
 
-    def narrowed(self, reads: type[BatchSchema], writes: type[BatchSchema], off: Mapping[str, str]) -> Boundary:
-        """The same contract where conditions are answered: with schemas that say less, and the fields that are off."""
+    def narrowed(
+        self,
+        reads: type[BatchSchema],
+        writes: type[BatchSchema],
+        off: Mapping[str, str],
+        misnamed: Sequence[Violation] = (),
+    ) -> Boundary:
+        """The same contract where questions are answered: with schemas that have the fields which are there.
+
+        Args:
+            reads: what it reads then.
+            writes: what it writes then.
+            off: the keys of fields that are off, each with the condition that does not hold.
+            misnamed: why nobody can tell the names of some open columns.
+        """
         spec = self.spec.model_copy(update={"reads": reads.__batchpact__.spec, "writes": writes.__batchpact__.spec})
         made = Boundary(
             spec,
@@ -107,8 +135,58 @@ class Boundary:
             level=self.level,
             project=self.project,
             off=off,
+            misnamed=misnamed,
         )
-        made._returned = self.writes
+        made._returned = self._returned
+        return made
+
+    def settled(self, passage: Passage, result: Any, *, guess: bool = False) -> Boundary:
+        """The contract that counts for a result, which may say what the open columns that it has are called.
+
+        Args:
+            passage: the call.
+            result: what the stage returned.
+            guess: where nobody says it, the columns are what the contract does not declare, if they are of one kind.
+
+        Raises:
+            ContractError: if the result is no batch.
+        """
+        if not self._unnamed or result is None:
+            return self
+        returned = result.result if isinstance(result, FromRows) else result
+        fields, _ = fields_of(returned, self._returned, self._subject, Where(stage=self.name, boundary="writes"))
+        own = [key for key in fields.names() if key not in self._read_keys and key not in self.writers]
+        return self.naming({**passage.source.meta, **fields.meta}, own if guess and len(self._unnamed) == 1 else None)
+
+    def rewritten(self, held: Stores, gained: Stores) -> frozenset[str]:
+        """The keys that the stage has rewritten: what it wrote of what it read, open columns among it.
+
+        Args:
+            held: the batch that it read.
+            gained: what it wrote.
+        """
+        columns = self.spec.reads.columns
+        if not (columns or self.spec.writes.columns):
+            return self.rewrites
+        names = names_in(self.spec.reads, columns, partial(look_up_names, self.arguments.meta(held)))
+        read = {field.key for field in narrowed(self.reads, {}, names).__batchpact__.spec.fields}
+        return frozenset(read.intersection(gained.names()))
+
+    def naming(self, meta: Mapping[str, object], otherwise: Sequence[str] | None = None) -> Boundary:
+        """The contract where this meta says what the open columns of the result are called; or `otherwise` does."""
+
+        def look_up(source: SubjectSpec) -> object:
+            found = look_up_names(meta, source)
+            return otherwise if found is None else found
+
+        names = names_in(self.spec.writes, self._unnamed, look_up)
+        told = tuple(names.values())
+        made = self._named.get(told)
+        if made is None:
+            if len(self._named) >= MOST:
+                self._named.clear()
+            made = self._named[told] = self.narrowed(self.reads, narrowed(self.writes, {}, names), self._off)
+            made._wrong_names = [found for found in told if isinstance(found, Violation)]
         return made
 
     # --- going in ------------------------------------------------------------------------------------------------
@@ -153,7 +231,8 @@ class Boundary:
         looked = Stores(source.tensors, source.columns, meta, filled.args)
         pads = None if passage.carrier is None else passage.carrier.pads(passage.batch)
         sizes, violations, dims = self._check(self.reads, looked, passage, None, pads)
-        violations = [*violations, *filled.violations] if filled.violations else violations
+        if filled.violations or self.misnamed:
+            violations = [*self.misnamed, *violations, *filled.violations]
         if pads is not None and pads.any() and not self.spec.pad_safe:
             actual, expected = f"{count(int(pads.sum()), 'pad row')} of {len(pads)}", "the stage is not pad_safe"
             violations = [*violations, Violation(code="BP033", field="batch", actual=actual, expected=expected)]
@@ -193,7 +272,7 @@ class Boundary:
         carrier = passage.carrier
         extra = self._given(passage)
         if carrier is None:
-            if extra:
+            if extra or self.spec.reads.columns:
                 passage.handed = make_instance(self.reads, passage.source, extra, None)
             else:
                 passage.handed = copy_instance(passage.batch)  # what the function sets on it is scratch
@@ -203,7 +282,7 @@ class Boundary:
         if passage.level != "off" and withholds and self.spec.reads.extra != "allow":
             report = None if self.project == "on" else partial(self._report, passage)
             stores = whole or partial(carrier.stores, passage.batch)
-            withheld = Withheld(self.name, self._read_keys, stores, report, self._off)
+            withheld = Withheld(self.name, self._read_keys, stores, report, self._off, self._sources)
         if self.typed:
             passage.handed = make_instance(self.reads, passage.source, extra, withheld)
             return
@@ -226,6 +305,8 @@ class Boundary:
         """
         if isinstance(result, tuple) and result and type(result) is tuple:
             return (self.leave(passage, result[0]), *result[1:])
+        if self._unnamed and result is not None:
+            return self.settled(passage, result).leave(passage, result)
         if result is None:
             changed = self._effects.changed_in_place(passage.versions, passage.source)
             if changed:
@@ -284,7 +365,7 @@ class Boundary:
         if pads is not None and self._rows_differ:
             pads = taken_marks(self.spec.rows, origin, pads, result_rows)
         sizes, wrong, dims = self._check(self.writes, found.together(), passage, given, pads)
-        violations = [*wrong, *found.violations]
+        violations = [*self._wrong_names, *wrong, *found.violations]
         rows = sizes.get(axis, result_rows)
         violations += self._effects.other_rows(found.fields, rows if isinstance(rows, int) else result_rows)
         if origin is not passage.origin or self._rows_differ:

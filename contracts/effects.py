@@ -8,6 +8,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 import torch
 
+from batchpact.schemas.declared import sources_words
 from batchpact.schemas.describe import describe_in_store
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import SchemaSpec
@@ -59,6 +60,7 @@ class Effects:
         self._read = frozenset(field.key for field in reads.fields)
         self._declared = frozenset(field.key for field in writes.fields)
         self._open = writes.extra == "allow"
+        self._sources = sources_words(writes.columns)
 
     def changed_in_place(self, before: Sequence[Version], source: Stores) -> list[Violation]:
         """Inputs whose version counter moved while the stage ran.
@@ -132,7 +134,7 @@ class Effects:
                     out[key] = value  # type: ignore[index]
                 else:
                     unasked.store(placement)[key] = value  # type: ignore[index]
-                    violations.append(_unasked(key, placement, value, self._off.get(key)))
+                    violations.append(_unasked(key, placement, value, self._off.get(key), self._sources))
         return Written(fields, unasked, violations)
 
 
@@ -151,14 +153,15 @@ def _changed(key: str, placement: PlacementName) -> Violation:
     )
 
 
-def _unasked(key: str, placement: PlacementName, value: object, condition: str | None) -> Violation:
+def _unasked(key: str, placement: PlacementName, value: object, condition: str | None, sources: str) -> Violation:
     off = condition is not None
+    expected = "its Writes do not declare it" + (f", and {sources} does not name it" if sources else "")
     return Violation(
         code="BP004",
         field=key,
         placement=placement,
         actual=f"returned {describe_in_store(value, placement)}",
-        expected=f"it is written where {condition}, and that does not hold" if off else "its Writes do not declare it",
+        expected=f"it is written where {condition}, and that does not hold" if off else expected,
         hint="" if off else "declare it, leave it out of the result, or set extra='allow' on Writes",
     )
 

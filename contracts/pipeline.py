@@ -195,9 +195,10 @@ def _join(pipeline: str, carrier: Carrier, batch: Any, result: Any, boundary: Bo
     if boundary.spec.rows.kind != "same":
         return result
     held, gained = carrier.stores(batch), carrier.stores(result)
-    merges = Bound(boundary.writes, {}).merges
+    merges = Bound(boundary.writes, {}).named_by([{**held.meta, **gained.meta}]).merges
+    rewrites = boundary.rewritten(held, gained)
     history = partial(carrier.history, batch)
-    joined = union_stores(held, gained, "error", boundary.rewrites, history, Merging(merges) if merges else None)
+    joined = union_stores(held, gained, "error", rewrites, history, Merging(merges) if merges else None)
     if joined.violations:
         where = Where(pipeline=pipeline, stage=boundary.name, boundary="writes")
         hint = f"if '{boundary.name}' rewrites the field, declare it in its Reads, too"

@@ -8,8 +8,9 @@ from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
+from batchpact.contracts.proof.open_columns import columns_key
 from batchpact.contracts.report import Report
-from batchpact.schemas.record import PipelineSpec, StageSpec
+from batchpact.schemas.record import FieldSpec, PipelineSpec, SchemaSpec, StageSpec
 from batchpact.schemas.violations import Violation, Where
 
 
@@ -50,11 +51,15 @@ def _placed(finding: Violation, stage: StageSpec | None) -> Violation:
         return finding
     order = (stage.writes, stage.reads) if finding.where.boundary == "writes" else (stage.reads, stage.writes)
     for schema in order:
-        field = schema.field(finding.field)
+        field = schema.field(finding.field) or _columns(schema, finding.field)
         place = Where() if field is None else place_of(schema.qualname, field.name)
         if place.line is not None:
             return finding.at(place)
     return finding.at(place_of(stage.qualname))
+
+
+def _columns(schema: SchemaSpec, key: str) -> FieldSpec | None:
+    return next((column for column in schema.columns if key in (columns_key(column), column.key)), None)
 
 
 @lru_cache(maxsize=256)

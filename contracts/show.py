@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from batchpact.contracts.pipeline import Pipeline
 from batchpact.contracts.proof.flow import Flow
+from batchpact.contracts.proof.open_columns import columns_key
 from batchpact.schemas.condition_specs import words
 from batchpact.schemas.declared import either
 from batchpact.schemas.errors import SettingError
 from batchpact.schemas.names import closest
-from batchpact.schemas.record import FieldSpec, StageSpec
+from batchpact.schemas.record import FieldSpec, SchemaSpec, StageSpec
 from batchpact.schemas.text import join_names
 from batchpact.schemas.violations import Violation
 
@@ -57,8 +58,8 @@ class _View:
         """Every stage and every field."""
         for stage in self._stages:
             yield stage.name
-            yield from (field.key for field in (*stage.reads.fields, *stage.writes.fields))
-        yield from (field.key for field in self._inputs.fields)
+            yield from (field.name if field.named_by else field.key for field in _fields(stage.reads, stage.writes))
+        yield from (field.name if field.named_by else field.key for field in _fields(self._inputs))
 
     def show(self, name: str) -> Iterator[str]:
         """The lines on what has this name; none where nothing has."""
@@ -79,8 +80,8 @@ class _View:
         elif stage.when is not None:
             yield f"  runs    where {words(stage.when)}"
         yield f"  rows    {stage.rows}"
-        yield from self._listed("reads", stage.reads.fields, lambda field: self._sources(at, field))
-        yield from self._listed("writes", stage.writes.fields, lambda field: self._readers([at], field.key))
+        yield from self._listed("reads", _fields(stage.reads), lambda field: self._sources(at, field))
+        yield from self._listed("writes", _fields(stage.writes), lambda field: self._readers([at], columns_key(field)))
         if stage.drops:
             yield f"  drops   {join_names(stage.drops)}"
 
@@ -103,7 +104,8 @@ class _View:
     def _sources(self, at: int, field: FieldSpec) -> str:
         if all(place.placement == "arg" for place in field.places):
             return "an argument of the call"
-        writers = [self._writer(writer) for writer, reader, key in self._flow.edges if (reader, key) == (at, field.key)]
+        edge = at, columns_key(field)
+        writers = [self._writer(writer) for writer, reader, key in self._flow.edges if (reader, key) == edge]
         if not writers and self._one and (field.when is not None or not self._flow.live[at]):
             return "off in this configuration"
         return f"written by {join_names(list(dict.fromkeys(writers)))}" if writers else "nobody writes it before"
@@ -122,18 +124,18 @@ class _View:
     def _field(self, key: str) -> Iterator[str]:
         yield f"field '{key}' of pipeline '{self._name}'"
         yield from (f"  {text}" for text in {field.description: 0 for _, field in self._uses(key) if field.description})
-        given = self._inputs.field(key)
+        given = _field(self._inputs, key)
         if given is not None:
-            yield f"  inputs  {_facts(given, self._readers([-1], key))}"
+            yield f"  inputs  {_facts(given, self._readers([-1], columns_key(given)))}"
         for at, stage in enumerate(self._stages):
             if self._one and not self._flow.live[at]:
                 continue
             under = [] if stage.when is None else [f"where {words(stage.when)}"]
-            read, written = stage.reads.field(key), stage.writes.field(key)
+            read, written = _field(stage.reads, key), _field(stage.writes, key)
             if read is not None:
                 yield f"  reads   '{stage.name}'  {_facts(read, *under, self._sources(at, read))}"
             if written is not None:
-                yield f"  writes  '{stage.name}'  {_facts(written, *under, self._readers([at], key))}"
+                yield f"  writes  '{stage.name}'  {_facts(written, *under, self._readers([at], columns_key(written)))}"
             if key in stage.drops:
                 yield f"  drops   '{stage.name}'"
 
@@ -141,9 +143,19 @@ class _View:
         schemas = [("the inputs", self._inputs)]
         schemas += [(stage.name, schema) for stage in self._stages for schema in (stage.reads, stage.writes)]
         for owner, schema in schemas:
-            field = schema.field(key)
+            field = _field(schema, key)
             if field is not None:
                 yield owner, field
+
+
+def _fields(*schemas: SchemaSpec) -> list[FieldSpec]:
+    """Everything that schemas declare."""
+    return [field for schema in schemas for field in (*schema.fields, *schema.columns)]
+
+
+def _field(schema: SchemaSpec, name: str) -> FieldSpec | None:
+    """The field with this key, or the open columns of this attribute."""
+    return schema.field(name) or next((c for c in schema.columns if name in (c.name, c.key)), None)
 
 
 def _facts(field: FieldSpec, *more: str) -> str:

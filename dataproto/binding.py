@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -12,12 +13,14 @@ from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.row_marks import Mask
 from batchpact.schemas.axes import Size, readable
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.columns import Names, look_up_names, names_in
 from batchpact.schemas.describe import describe
 from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.dim_names import dims_of
 from batchpact.schemas.errors import contract_error
 from batchpact.schemas.keys import key_fields, repeated_key
 from batchpact.schemas.merging import DEFAULTS
+from batchpact.schemas.narrowing import narrowed
 from batchpact.schemas.policies import Merge
 from batchpact.schemas.policy_specs import Policies
 from batchpact.schemas.record import FieldSpec
@@ -92,15 +95,35 @@ class Bound(NamedTuple):
         """The fields that say which row is which."""
         return _declared(self.schema).keys
 
+    def named_by(self, metas: Iterable[Mapping[str, object]]) -> Bound:
+        """The same, with the open columns as fields that one of these metas, or the configuration in use, names."""
+        if not self.schema.__batchpact__.unnamed:
+            return self
+        names: dict[str, Names] = {}
+        for meta in metas:
+            for name, found in self._names(meta).items():
+                before = names.get(name, ())
+                if isinstance(before, tuple) and isinstance(found, tuple):
+                    names[name] = tuple(dict.fromkeys((*before, *found)))
+        return Bound(narrowed(self.schema, {}, names), self.dims)
+
+    def _names(self, meta: Mapping[str, object]) -> dict[str, Names]:
+        compiled = self.schema.__batchpact__
+        unnamed = compiled.unnamed
+        return names_in(compiled.spec, unnamed, partial(look_up_names, meta)) if unnamed else {}
+
     def sizes(self, stores: Stores) -> dict[str, Size]:
         """The size of each dim, as most fields have it, also of a batch that does not keep to the schema."""
-        plan = self.schema.__batchpact__.plan
+        plan = self.named_by([stores.meta]).schema.__batchpact__.plan
         found = plan.sizes(stores, self.dims)
         return diagnose(plan, stores, Context(given=self.dims)).sizes if found is None else found
 
     def for_fields(self, stores: Stores) -> Bound | None:
         """The same for a batch that fields were taken from: none where it no longer has what the schema requires."""
-        required = (field for field in self.schema.__batchpact__.spec.fields if field.required and field.when is None)
+        named = self.named_by([stores.meta]).schema.__batchpact__
+        if any(isinstance(found, Violation) for found in self._names(stores.meta).values()):
+            return None
+        required = (field for field in named.spec.fields if field.required and field.when is None)
         whole = all(stores.find(field.key) is not None for field in required if field.places[0].placement != "arg")
         return self if whole else None
 
@@ -129,19 +152,22 @@ class Bound(NamedTuple):
         Raises:
             ContractError: with every violation.
         """
-        compiled = self.schema.__batchpact__
+        schema = self.named_by([stores.meta]).schema
+        compiled = schema.__batchpact__
         sizes = compiled.plan.sizes(stores, self.dims)
         dims: list[DimSizes] = []
         violations: list[Violation] = []
+        misnamed = [wrong for wrong in self._names(stores.meta).values() if isinstance(wrong, Violation)]
         if sizes is None or values:
             context = Context(given=self.dims, given_from="the bound dims", history=history, values=values)
             found = diagnose(compiled.plan, stores, context)
             sizes, dims, violations = found.sizes, found.dims, found.violations
         if not violations and values:
-            violations = check_values(self.schema, stores, pads=pads)
+            violations = check_values(schema, stores, pads=pads)
         elif not violations and self._keys_are_readable(stores):
             repeated = repeated_key(compiled.spec, stores, pads)
             violations = [] if repeated is None else [repeated]
+        violations = [*misnamed, *violations]
         if violations:
             holder = "a batch" if part is None else f"part {part}"
             raise contract_error(f"where {holder} is bound to {compiled.spec.name}", violations, dims)

@@ -39,7 +39,7 @@ def collate_fn(x: Sequence[DataProtoItem], *, schema: type[BatchSchema] | None =
     if not rows:
         raise refuse("collate_fn", "BP042", "x", "no rows", "at least one")
     keeps_to = None if schema is None else bound(schema, {})
-    policies = {} if keeps_to is None else keeps_to.policies
+    policies = {} if keeps_to is None else keeps_to.named_by([{}]).policies
     optional = {key for key, declared in policies.items() if declared.fill is not None}
     tensors = [_without(items(row.batch), optional) for row in rows]
     cells = [_without(row.non_tensor_batch, optional) for row in rows]

@@ -53,9 +53,10 @@ def concat_batches(
     absent: Sequence[Mapping[str, Mask]] = [{} for _ in parts]
     policies, padded = DEFAULTS, set[str]()
     if bound is not None:
-        held, absent = _by_policies(operation, bound, parts, held, pad=pad)
-        policies = {**DEFAULTS, **bound.merges}
-        padded = {key for key, declared in bound.policies.items() if declared.pad is not None and not pad}
+        named = bound.named_by([part.meta for part in held])
+        held, absent = _by_policies(operation, bound, named, parts, held, pad=pad)
+        policies = {**DEFAULTS, **named.merges}
+        padded = {key for key, declared in named.policies.items() if declared.pad is not None and not pad}
     elif pad:
         hint = "bind a schema to the parts, with a Pad(value, side) on each field whose rows may be longer"
         expected = "a schema that says how to fill up"
@@ -72,9 +73,12 @@ def concat_batches(
 
 
 def _by_policies(
-    operation: str, bound: Bound, parts: Sequence[DataProto], held: list[Stores], *, pad: bool
+    operation: str, bound: Bound, named: Bound, parts: Sequence[DataProto], held: list[Stores], *, pad: bool
 ) -> tuple[list[Stores], list[dict[str, Mask]]]:
-    """The parts with absent fields filled and, with `pad`, rows of one length."""
+    """The parts with absent fields filled and, with `pad`, rows of one length.
+
+    `named` is the schema with the open columns of all parts.
+    """
 
     @cache
     def sizes(at: int) -> dict[str, Size]:
@@ -85,10 +89,10 @@ def _by_policies(
         return bound.check(held[at], parts[at].history(), pads=parts[at]._marks.pads, part=at)
 
     known = [sizes(at) for at in range(len(parts))] if pad else []
-    made, absent, violations = fill_absent(bound.schema, held, [len(part) for part in parts], sizes)
+    made, absent, violations = fill_absent(named.schema, held, [len(part) for part in parts], sizes)
     if pad and not violations:
-        places = bound.schema.__batchpact__.plan.tensor_places
-        made, violations = lengthen(places, bound.policies, made, known, longest_of(known), _PARTS)
+        places = named.schema.__batchpact__.plan.tensor_places
+        made, violations = lengthen(places, named.policies, made, known, longest_of(known), _PARTS)
     if violations:
         raise refuse_all(operation, violations)
     return made, absent

@@ -140,7 +140,8 @@ def batch_facts(batch: Batch, most: int) -> Facts:
         head.append(f"{pads.sum()} of them padding")
     declared: set[tuple[str, PlacementName]] = set()
     if batch._bound is not None:
-        spec = batch._bound.schema.__batchpact__.spec
+        named = batch._bound.named_by([meta] if isinstance(meta, Mapping) else [])
+        spec = named.schema.__batchpact__.spec
         declared = {(field.key, store_of(place.placement)) for field in spec.fields for place in field.places}
         head.append(f"bound to {one_line(spec.name)}")
     stores = (

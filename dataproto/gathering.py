@@ -157,7 +157,7 @@ def _share_of(data: DataProto) -> _Share:
     rest = copy(data)
     rest.batch = None if data.batch is None else store(others, data.batch.batch_size)
     rest._marks = data._marks._replace(origin=None)  # a row of another rank comes from no row of this one's input
-    policies = {} if data._bound is None else data._bound.policies
+    policies = {} if data._bound is None else data._bound.named_by([data.meta_info]).policies
     held = _Held(
         axes=axes,
         pieces={name: _Piece(piece.dtype, tuple(piece.shape), piece.device.type) for name, piece in pieces.items()},

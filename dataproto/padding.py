@@ -138,7 +138,8 @@ def _neutral(operation: str, data: RowOperations) -> dict[str, PadValue]:
     neutral: dict[str, PadValue] = {}
     wrong = []
     fields = _fields(data)
-    for key, policies in data._bound.policies.items() if data._bound is not None else ():
+    named = {} if data._bound is None else data._bound.named_by([data.meta_info]).policies
+    for key, policies in named.items():
         if policies.pad is None or key not in fields:
             continue
         neutral[key] = policies.pad.value

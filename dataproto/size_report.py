@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from batchpact.dataproto.binding import bound
 from batchpact.dataproto.core import Batch, check_batch
 from batchpact.dataproto.refusal import refuse
 from batchpact.dataproto.sizes import deep_bytes, readable, value_bytes
@@ -101,7 +102,7 @@ def size_report(data: Batch, reads: type[BatchSchema]) -> SizeReport:
     check_batch("size_report", data)
     if not (isinstance(reads, type) and issubclass(reads, BatchSchema)):
         raise refuse("size_report", "BP036", "reads", describe(reads), "the Reads of a stage")
-    spec = reads.__batchpact__.spec
+    spec = bound(reads, {}).named_by([data.meta_info]).schema.__batchpact__.spec
     declared = {(field.key, store_of(place.placement)) for field in spec.fields for place in field.places}
     sizes = [
         FieldSize(

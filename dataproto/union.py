@@ -46,6 +46,7 @@ def join_in_place(left: DataProto, right: DataProto, on_conflict: OnConflict, *,
     if wrong:
         raise refuse_all("union", wrong)
     bound = left._bound if left._bound is not None else right._bound
+    bound = None if bound is None else bound.named_by([mine.meta, theirs.meta])
     keys = [] if bound is None else bound.keys
     if realign and not keys:
         hint = "bind a schema in which a field is a Key()"

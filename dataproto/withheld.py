@@ -37,9 +37,10 @@ class Withheld:
         stores: the caller's stores, fetched when somebody looks.
         report: where undeclared reads are reported instead of raised, with `project="record"`.
         off: fields that the stage does not read in this configuration, each with the condition that does not hold.
+        sources: what names open columns of the stage, in words.
     """
 
-    __slots__ = ("_declared", "_off", "_report", "_stage", "_stores")
+    __slots__ = ("_declared", "_off", "_report", "_sources", "_stage", "_stores")
 
     def __init__(
         self,
@@ -48,8 +49,10 @@ class Withheld:
         stores: Callable[[], Stores],
         report: Callable[[Violation], None] | None = None,
         off: Mapping[str, str] = MappingProxyType({}),
+        sources: str = "",
     ) -> None:
         self._stage = stage
+        self._sources = sources
         self._off = off
         self._declared = declared
         self._stores = stores
@@ -77,6 +80,7 @@ class Withheld:
         placement, value = found
         held = value.text if isinstance(value, Elsewhere) else describe_in_store(value, placement)
         condition = self._off.get(name)
+        way = f"add {name} to them" + (f", or to {self._sources}" if self._sources else "")
         violation = Violation(
             code="BP002",
             field=name,
@@ -85,7 +89,7 @@ class Withheld:
             expected=f"the Reads of '{self._stage}' do not declare it"
             if condition is None
             else f"'{self._stage}' reads it where {condition}, and that does not hold",
-            hint=f"add {name} to them" if condition is None else "",
+            hint=way if condition is None else "",
             where=Where(stage=self._stage, boundary="reads"),
         )
         if self._report is not None:

@@ -3,6 +3,7 @@
 Start at `batch.py` (a schema), `stage.py` (a stage) and `record.py` (the plain data that both compile to). An
 annotation is read in `annotations.py` and `fields.py`, dims in `shapes.py` and `expressions.py`. A healthy batch is
 checked by `plan.py`; a broken one is explained by `diagnose.py` (structure), `values.py` and `rules.py` (values).
+Conditions and the names of open columns (`conditions.py`, `columns.py`) make another schema of one in `narrowing.py`.
 A single row is checked by `row_check.py`, and rows become a batch in `collating.py`. What a policy does to values is in
 `merging.py`, `reducing.py` and `lengthening.py`; `equality.py` says what is equal. Problems are records of
 `violations.py` with codes from `catalogue.py`, put into words by `text.py` and raised as `errors.py`. The vocabulary of
@@ -11,6 +12,7 @@ RL is in `rl/`.
 
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.catalogue import CODES, Code
+from batchpact.schemas.columns import Columns, named_by
 from batchpact.schemas.condition_specs import ConditionSpec
 from batchpact.schemas.conditions import Condition, arg, config, meta, present, step
 from batchpact.schemas.errors import (
@@ -47,6 +49,7 @@ __all__ = [
     "BatchSchema",
     "Binary",
     "Code",
+    "Columns",
     "Condition",
     "ConditionSpec",
     "ContractError",
@@ -87,6 +90,7 @@ __all__ = [
     "arg",
     "config",
     "meta",
+    "named_by",
     "present",
     "rule",
     "step",

@@ -13,6 +13,7 @@ from annotated_types import BaseMetadata, GroupedMetadata
 from jaxtyping import AbstractArray
 from pydantic.fields import FieldInfo
 
+from batchpact.schemas.columns import Opened
 from batchpact.schemas.dtypes import torch_dtypes
 from batchpact.schemas.markers import MARKERS, Jagged, NonTensor, Placed, PlacementName, Tag
 from batchpact.schemas.python_types import is_alias
@@ -25,7 +26,8 @@ class Reading:
     """What an annotation says.
 
     `types` holds the Python type of each placement other than tensor, which the record can only name; `bounds` the
-    constraints that pydantic or annotated-types declare; `problems` what is wrong, in words.
+    constraints that pydantic or annotated-types declare; `columns` is true of `Columns[...]`, whose names stand
+    elsewhere; `problems` are what is wrong, in words.
     """
 
     places: list[PlaceSpec] = field(default_factory=list)
@@ -34,6 +36,7 @@ class Reading:
     bounds: list[BaseMetadata] = field(default_factory=list)
     description: str | None = None
     nullable: bool = False
+    columns: bool = False
     problems: list[str] = field(default_factory=list)
 
     def marker(self, kind: type) -> Any:
@@ -53,15 +56,23 @@ def read_annotation(annotation: object, metadata: Sequence[object]) -> Reading:
     return reading
 
 
-def _read(annotation: object, placed: Placed | None, reading: Reading) -> None:
+def _read(annotation: object, placed: Placed | Opened | None, reading: Reading) -> None:
     origin = get_origin(annotation)
-    if placed is not None:
+    if isinstance(placed, Opened):
+        _read_columns(annotation, reading)
+    elif placed is not None:
         _add(reading, placed.placement, annotation)
     elif annotation is None or annotation is type(None):
         reading.nullable = True
     elif origin in (Union, types.UnionType):
+        whole = not reading.columns
         for member in get_args(annotation):
             _read(member, None, reading)
+        if whole and reading.columns:
+            reading.problems.append(
+                "Columns[...] stands alone; where there may be none, the list of names is empty, and with "
+                "named_by(..., optional=True) those that are named may be absent"
+            )
     elif origin is Annotated:
         inner, *metadata = get_args(annotation)
         _read(inner, _take_metadata(metadata, reading), reading)
@@ -79,11 +90,37 @@ def _read(annotation: object, placed: Placed | None, reading: Reading) -> None:
         reading.problems.append(_guess(annotation))
 
 
-def _take_metadata(metadata: Sequence[object], reading: Reading) -> Placed | None:
+def _read_columns(annotation: object, reading: Reading) -> None:
+    """What each of some open columns is."""
+    column = get_args(annotation)[1]
+    if reading.columns:
+        reading.problems.append("Columns inside Columns: a name says one column")
+    elif isinstance(column, TypeVar):
+        reading.columns = True
+        reading.problems.append("Columns needs what one of them is, as in Columns[NonTensor[float]]")
+    elif isinstance(column, type) and not issubclass(column, AbstractArray) and column is not torch.Tensor:
+        reading.columns = True
+        name = type_name(column)
+        reading.problems.append(f"Columns[{name}] says no placement; write Columns[NonTensor[{name}]]")
+    else:
+        reading.columns = True
+        _read(column, None, reading)
+        for place in reading.places:
+            if place.placement in ("meta", "arg"):
+                word = place.placement.capitalize()
+                reading.problems.append(
+                    f"Columns[{word}[...]]: columns have one value per row, in Columns[NonTensor[...]] or a tensor"
+                )
+    if reading.nullable:
+        reading.nullable = False
+        reading.problems.append("'| None' inside Columns; named_by(..., optional=True) lets columns be absent")
+
+
+def _take_metadata(metadata: Sequence[object], reading: Reading) -> Placed | Opened | None:
     """Sort markers, bounds and descriptions into `reading`; return the placement mark, if one is there."""
-    placed = None
+    placed: Placed | Opened | None = None
     for item in metadata:
-        if isinstance(item, Placed):
+        if isinstance(item, (Placed, Opened)):
             placed = item
         elif isinstance(item, FieldInfo):
             reading.description = reading.description or item.description

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, get_origin
 from pydantic import BaseModel, ConfigDict, Field, PydanticUserError
 from typing_extensions import Self, dataclass_transform
 
+from batchpact.schemas.columns import named_by
 from batchpact.schemas.compiled import Compiled, compile_schema
 from batchpact.schemas.definitions import without_locals
 from batchpact.schemas.describe import describe
@@ -36,7 +37,7 @@ WITHHELD = "__batchpact_withheld__"
 """Where an instance that a stage was handed keeps the names that were not handed out."""
 
 
-@dataclass_transform(kw_only_default=True, field_specifiers=(Field,))
+@dataclass_transform(kw_only_default=True, field_specifiers=(Field, named_by))
 class _SchemaMeta(ModelMetaclass):
     """Looks at the names before pydantic does: it drops some of them and only warns about others."""
 

@@ -320,6 +320,16 @@ _CODES = (
         hurts="The next stage reads a list where a tuple was written, or a dict where a dataclass was.",
         fix="Write what comes back as it is: lists, dicts, text, Python's own numbers, arrays.",
     ),
+    # --- open columns ---------------------------------------------------------------------------------------------
+    Code(
+        code="BP056",
+        title="columns",
+        form="{actual}; {expected}",
+        means="The names of open columns are not there, are no list of names, or one of them is a field of its own.",
+        hurts="Nobody can tell which columns a stage reads or writes, so none of them would be checked or shipped.",
+        fix="Write the names before the stage, or set them in the configuration; where there may be none, give "
+        "named_by(...) a source with default=[].",
+    ),
     # --- pipelines ------------------------------------------------------------------------------------------------
     Code(
         code="BP061",

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from batchpact.schemas import jagged
 from batchpact.schemas.axes import Size
+from batchpact.schemas.columns import field_name
 from batchpact.schemas.describe import describe
 from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.dim_names import dims_of
@@ -24,6 +25,7 @@ from batchpact.schemas.merging import DEFAULTS, merge_meta
 from batchpact.schemas.record import PlaceSpec
 from batchpact.schemas.row_check import Row, RowContract, name_of, row_contract
 from batchpact.schemas.row_filling import fill_rows
+from batchpact.schemas.row_names import named_in_rows
 from batchpact.schemas.stores import Stores, column
 from batchpact.schemas.tensor_place import TensorPlace
 from batchpact.schemas.text import by_kind, count, listed_rows, quoted
@@ -39,9 +41,16 @@ _NONE: Mapping[str, int] = {}
 
 def collate(schema: type[S], rows: Iterable[Row], dims: Mapping[str, int], *, pad: bool) -> S:
     """An instance of a schema that holds these rows; `BatchSchema.collate` says how."""
-    made = stacked(schema, list(rows), dims, pad=pad)
-    names = {field.key: field.name for field in schema.__batchpact__.spec.fields}
-    return schema(**{names.get(key, key): value for store in made[:3] for key, value in store.items()})
+    rows = list(rows)
+    named = named_in_rows(schema, rows)
+    made = stacked(named, rows, dims, pad=pad)
+    compiled = named.__batchpact__
+    names = {field.key: field.name for field in compiled.spec.fields}
+    held = {names.get(key, key): value for store in made[:3] for key, value in store.items()}
+    for name, keys in compiled.named.items():
+        each = {key: field_name(name, key) for key in keys}
+        held[name] = {key: held.pop(field) for key, field in each.items() if field in held}
+    return schema(**held)
 
 
 def stacked(

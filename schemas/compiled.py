@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from dataclasses import field as dataclass_field
 from typing import TYPE_CHECKING, Any
 
+from batchpact.schemas.declared import source_words
 from batchpact.schemas.definitions import first_paragraph, qualified_name
 from batchpact.schemas.fields import Declared, read_field
 from batchpact.schemas.markers import PlacementName
@@ -32,7 +34,9 @@ class Compiled:
         rules: the rules over several fields, by name.
         homes: each attribute's field, with its placement where it can have only one.
         policies: the policies of each field that has any, by its key in the batch.
+        columns: the open columns, by attribute name.
         off: the attribute names of fields that are left out, as their conditions do not hold.
+        named: the keys of open columns, by attribute name, where these are known; each is a field then.
     """
 
     spec: SchemaSpec
@@ -43,7 +47,16 @@ class Compiled:
     rules: Mapping[str, Callable[[Any], object]]
     homes: Mapping[str, tuple[FieldSpec, PlacementName | None]]
     policies: Mapping[str, Policies]
+    columns: Mapping[str, Declared] = dataclass_field(default_factory=dict)
     off: frozenset[str] = frozenset()
+    named: Mapping[str, tuple[str, ...]] = dataclass_field(default_factory=dict)
+
+    @property
+    def unnamed(self) -> list[FieldSpec]:
+        """The open columns whose names are not known."""
+        if not self.columns:
+            return []
+        return [column.spec for name, column in self.columns.items() if name not in self.named]
 
     def new_defaults(self) -> dict[str, object]:
         """The defaults of all optional fields, by attribute name; nothing in them is shared."""
@@ -56,15 +69,17 @@ class Compiled:
 def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
     """Compile a schema class; or return the problems in its declaration, as pairs of field and text."""
     declared: list[Declared] = []
+    columns: list[Declared] = []
     problems: list[tuple[str, str]] = []
     for name, info in cls.model_fields.items():
-        field, wrong = read_field(name, info)
+        read, wrong = read_field(name, info)
         problems += [(name, text) for text in wrong]
-        if field is not None:
-            declared.append(field)
+        if read is not None:
+            (declared if read.spec.named_by is None else columns).append(read)
     specs = [field.spec for field in declared]
     problems += _same_key(specs)
-    axis, wrong_axis = _batch_axis(specs)
+    problems += _same_names([column.spec for column in columns])
+    axis, wrong_axis = _batch_axis([*specs, *(column.spec for column in columns)])
     problems += wrong_axis
     extra = cls.model_config.get("extra")
     if extra not in ("forbid", "allow"):
@@ -77,6 +92,7 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
         qualname=qualified_name(cls),
         description=first_paragraph(cls.__dict__.get("__doc__")),  # pydantic's own and inherited ones do not count
         fields=tuple(specs),
+        columns=tuple(column.spec for column in columns),
         rules=tuple(rule_spec(name, method) for name, method in rules.items()),
         extra="allow" if extra == "allow" else "forbid",
         axis=axis,
@@ -85,12 +101,13 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
     return Compiled(
         spec=spec,
         plan=Plan(_unanswered(spec), {field.spec.key: field.types for field in declared}),
-        names=frozenset(field.spec.name for field in declared),
+        names=frozenset(field.spec.name for field in (*declared, *columns)),
         defaults={field.spec.name: field.default for field in optional if field.make is None},
         factories={field.spec.name: field.make for field in optional if field.make is not None},
         rules=rules,
         homes={spec.name: (spec, spec.places[0].placement if len(spec.places) == 1 else None) for spec in specs},
         policies={field.spec.key: field.policies for field in declared if field.policies != NO_POLICIES},
+        columns={column.spec.name: column for column in columns},
     )
 
 
@@ -109,6 +126,19 @@ def _same_key(fields: list[FieldSpec]) -> list[tuple[str, str]]:
         if field.key in seen:
             problems.append((field.name, f"{seen[field.key]!r} has the same key in the batch, {field.key!r}"))
         seen.setdefault(field.key, field.name)
+    return problems
+
+
+def _same_names(columns: list[FieldSpec]) -> list[tuple[str, str]]:
+    """Open columns with the names of others: no name can be both."""
+    seen: dict[tuple[str, str], str] = {}
+    problems = []
+    for column in columns:
+        source = column.named_by
+        if source is not None:
+            other = seen.setdefault((source.source, source.name), column.name)
+            if other != column.name:
+                problems.append((column.name, f"{source_words(source)} names {other!r}, too; no name can be both"))
     return problems
 
 

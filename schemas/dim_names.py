@@ -26,7 +26,7 @@ def bound_names(fields: Iterable[FieldSpec]) -> set[str]:
 
 def dims_of(schema: SchemaSpec) -> list[str]:
     """Every name that stands in the dims of a schema, each once; `batch` where it has no tensor."""
-    places = (place for field in schema.fields for place in field.places)
+    places = (place for field in (*schema.fields, *schema.columns) for place in field.places)
     axes = (dim.as_expression() for place in places for dim in parse_dims(place.dims or ""))
     names = (name for axis in axes if axis is not None for name in axis.names())
     return list(dict.fromkeys(["batch", *names] if schema.axis is None else names))

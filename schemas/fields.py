@@ -14,8 +14,12 @@ from pydantic_core import PydanticUndefined
 
 from batchpact.schemas.annotations import Reading, read_annotation, type_name
 from batchpact.schemas.bounds import BOUNDS
+from batchpact.schemas.columns import NamedBy, column_key
+from batchpact.schemas.condition_specs import SubjectSpec
+from batchpact.schemas.conditions import Condition
 from batchpact.schemas.describe import describe
 from batchpact.schemas.markers import Binary, Finite, From, Name, PlacementName, SameAs, When
+from batchpact.schemas.policies import Fill, Group, Key
 from batchpact.schemas.policy_specs import NO_POLICIES, Policies, policy_problems
 from batchpact.schemas.python_types import outer_classes
 from batchpact.schemas.record import FieldSpec, RuleSpec, named
@@ -42,6 +46,9 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
     """One field of a schema class and the problems in it; no field where nothing usable is declared."""
     reading = read_annotation(info.annotation, [*info.metadata, *_alias_of(info)])
     problems = list(reading.problems)
+    naming = info.default if isinstance(info.default, NamedBy) else None
+    if reading.columns or naming is not None:
+        return _read_columns(name, info, reading, naming)
     required = info.is_required()
     make = partial(info.get_default, call_default_factory=True, validated_data={})
     default = None if required else make()
@@ -59,8 +66,7 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
     problems += wrong_policies
     policies = NO_POLICIES if wrong_policies else Policies.of(reading)
     key, when, twin = reading.marker(Name), reading.marker(When), reading.marker(SameAs)
-    if when is not None and when.spec is None:
-        problems.append("When(...) takes a condition, as in When(config('algorithm.use_kl_in_reward'))")
+    problems += _condition_problems(when)
     if twin is not None and twin.key == (name if key is None else key.key):
         problems.append(f"SameAs({twin.key!r}) names the field itself")
     spec = FieldSpec(
@@ -70,7 +76,7 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
         required=required,
         nullable=reading.nullable,
         default=_as_json(default),
-        description=" ".join((info.description or reading.description or "").split()),
+        description=_description(info, reading),
         rules=rules,
         source=None if source is None else source.path,
         merge=policies.merge_spec(),
@@ -82,6 +88,89 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
     )
     fixed = isinstance(default, _IMMUTABLE) and info.default_factory is None
     return Declared(spec, reading.types, default, None if fixed else make, policies), problems
+
+
+def _read_columns(
+    name: str, info: FieldInfo, reading: Reading, naming: NamedBy | None
+) -> tuple[Declared | None, list[str]]:
+    """Open columns: what each of them is, and where their names stand."""
+    problems = [*reading.problems, *_naming_problems(info, reading, naming)]
+    if not reading.places or naming is None:
+        return None, problems
+    rules, when = tuple(_rules(reading)), reading.marker(When)
+    wrong_policies = list(policy_problems(reading, rules, required=False))
+    problems += [*_bound_problems(reading), *wrong_policies, *_condition_problems(when)]
+    if reading.marker(Fill) is not None and not naming.optional:
+        problems.append("Fill(...) is for columns that may be absent: named_by(..., optional=True)")
+    policies = NO_POLICIES if wrong_policies else Policies.of(reading)
+    subject = getattr(naming.subject, "subject", None)
+    spec = FieldSpec(
+        name=name,
+        key=column_key(name),
+        places=tuple(reading.places),
+        required=not naming.optional,
+        description=_description(info, reading),
+        rules=rules,
+        merge=policies.merge_spec(),
+        pad=policies.pad_spec(),
+        fill=policies.fill_spec(),
+        when=None if when is None else when.spec,
+        named_by=subject,
+    )
+    return Declared(spec, reading.types, policies=policies), problems
+
+
+def _naming_problems(info: FieldInfo, reading: Reading, naming: NamedBy | None) -> Iterable[str]:
+    if not reading.columns:
+        yield "named_by(...) names columns, and this is one field; write Columns[...] around what each of them is"
+        return
+    for marker in (Name, Key, Group, From, SameAs):
+        if reading.marker(marker) is not None:
+            yield f"{marker.__name__}(...) is for one field, and these columns are as many as there are names"
+    if naming is None:
+        yield f'nothing says what the columns are called; write = named_by(meta("...")) behind it{_instead(info)}'
+        return
+    subject = getattr(naming.subject, "subject", None)
+    source = subject.source if isinstance(subject, SubjectSpec) else ""
+    if source not in ("meta", "config"):
+        shown = f"named_by({naming.subject!r})" if isinstance(naming.subject, str) else f"named_by of {_shown(naming)}"
+        way = f"meta({naming.subject!r})" if isinstance(naming.subject, str) else 'meta("...") or config("...")'
+        yield f"{shown}: names stand in meta or in the configuration, as named_by({way}) says"
+    elif isinstance(subject, SubjectSpec) and not _is_names(subject.default):
+        yield f"default={subject.default!r} is no list of names; without names it is default=[]"
+
+
+def _instead(info: FieldInfo) -> str:
+    """What stands where `named_by` belongs."""
+    default = info.default
+    if info.is_required():
+        return ""
+    if isinstance(default, tuple) and any(isinstance(part, NamedBy) for part in default):
+        return ", without the trailing comma"
+    return f", not {_words(default)}"
+
+
+def _words(value: object) -> str:
+    return f"{value} by itself" if isinstance(value, Condition) else describe(value)
+
+
+def _shown(naming: NamedBy) -> str:
+    if isinstance(naming.subject, Condition):
+        return f"the condition {naming.subject}" if not hasattr(naming.subject, "subject") else str(naming.subject)
+    return describe(naming.subject)
+
+
+def _is_names(default: JsonValue) -> bool:
+    return default is None or (isinstance(default, list) and all(isinstance(name, str) for name in default))
+
+
+def _condition_problems(when: When | None) -> Iterable[str]:
+    if when is not None and when.spec is None:
+        yield "When(...) takes a condition, as in When(config('algorithm.use_kl_in_reward'))"
+
+
+def _description(info: FieldInfo, reading: Reading) -> str:
+    return " ".join((info.description or reading.description or "").split())
 
 
 def _alias_of(info: FieldInfo) -> Iterable[FieldInfo]:

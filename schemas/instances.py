@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import torch
 
 from batchpact.schemas.batch import WITHHELD, BatchSchema, Looked, fill
+from batchpact.schemas.columns import NamedColumns, by_name, field_name
+from batchpact.schemas.compiled import Compiled
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.stores import Stores, read_only
@@ -16,7 +18,8 @@ from batchpact.schemas.stores import Stores, read_only
 
 def instance_stores(instance: BatchSchema) -> Stores:
     """The values of an instance as stores. None where None is a default counts as absent."""
-    homes = type(instance).__batchpact__.homes
+    compiled = type(instance).__batchpact__
+    homes = compiled.homes
     tensors: dict[str, object] = {}
     columns: dict[str, object] = {}
     meta: dict[str, object] = {}
@@ -25,13 +28,27 @@ def instance_stores(instance: BatchSchema) -> Stores:
     for name, value in instance.__dict__.items():
         home = homes.get(name)
         if home is None:
-            if name != WITHHELD and value is not None:
+            if name != WITHHELD and value is not None and name not in compiled.columns:
                 by_placement[_kind(value)][name] = value
             continue
         field, placement = home
         if value is not None or (field.required and field.when is None):
             by_placement[placement or _place_by_kind(field, value)][field.key] = value
+    if compiled.columns:
+        for key, column, place in _named_columns(instance, compiled):
+            by_placement[place][key] = column
     return Stores(tensors, columns, meta, args)
+
+
+def _named_columns(instance: BatchSchema, compiled: Compiled) -> Iterator[tuple[str, object, PlacementName]]:
+    """The columns that an instance holds by their names."""
+    taken = {field.key for field, _ in compiled.homes.values()}
+    for name, declared in compiled.columns.items():
+        field = declared.spec
+        only = field.places[0].placement if len(field.places) == 1 else None
+        for key, column in by_name(type(instance).__qualname__, field, instance.__dict__.get(name, {}), taken).items():
+            taken.add(key)
+            yield key, column, only or _place_by_kind(field, column)
 
 
 def _kind(value: object) -> PlacementName:
@@ -74,6 +91,10 @@ def make_instance(
         declared = {field.key for field in compiled.spec.fields}
         for _, held in stores.by_placement():
             values.update({key: _guarded(value) for key, value in held.items() if key not in declared})
+    for name in compiled.columns:
+        keys = {key: field_name(name, key) for key in compiled.named.get(name, ())}
+        held = {key: found for key, each in keys.items() if (found := values.pop(each, None)) is not None}
+        values[name] = NamedColumns(held, withheld)
     if withheld is not None:
         values[WITHHELD] = withheld
     made = object.__new__(schema)

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from batchpact.schemas.condition_specs import ConditionSpec
+from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.policies import MergeName, Side
 
@@ -95,7 +95,8 @@ class RowRuleSpec(Record):
 class FieldSpec(Record):
     """One declared field.
 
-    `name` is the attribute of the schema class and `key` the name in the batch; `same_as` is the key of its twin.
+    `name` is the attribute of the schema class and `key` the name in the batch; `same_as` is the key of its twin, and
+    `named_by` says where the names of open columns stand, of which there is one key for each.
     """
 
     name: str
@@ -113,6 +114,7 @@ class FieldSpec(Record):
     fill: FillSpec | None = None
     role: Literal["key", "group"] | None = None
     same_as: str | None = None
+    named_by: SubjectSpec | None = None
 
     def place(self, placement: PlacementName) -> PlaceSpec | None:
         """How the field is declared in this placement, or None where it may not stand there."""
@@ -123,12 +125,16 @@ class FieldSpec(Record):
 
 
 class SchemaSpec(Record):
-    """The fields that a stage reads or writes. `axis` is the dim of axis 0 in every tensor, if there is a tensor."""
+    """The fields that a stage reads or writes. `axis` is the dim of axis 0 in every tensor, if there is a tensor.
+
+    `columns` are open: each stands for any number of fields that are alike, named by meta or the configuration.
+    """
 
     name: str
     qualname: str
     description: str = ""
     fields: tuple[FieldSpec, ...] = ()
+    columns: tuple[FieldSpec, ...] = ()
     rules: tuple[RowRuleSpec, ...] = ()
     extra: Literal["forbid", "allow"] = "forbid"
     axis: str | None = None

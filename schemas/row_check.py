@@ -25,6 +25,7 @@ from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.plan import Plan
 from batchpact.schemas.python_types import outer_classes
 from batchpact.schemas.record import FieldSpec, PlaceSpec, SchemaSpec
+from batchpact.schemas.row_names import named_in_rows
 from batchpact.schemas.shapes import parse_dims
 from batchpact.schemas.stores import Stores, column
 from batchpact.schemas.tensor_place import TensorPlace
@@ -48,6 +49,7 @@ def check_row(schema: type[BatchSchema], row: Row, level: RowLevel = "structure"
             "in check_row",
             [Violation(code="BP052", field="level", actual=f"{level!r} is not known", expected=expected)],
         )
+    schema = named_in_rows(schema, [row])
     contract = row_contract(schema)
     held = contract.stores(row)
     found = None if contract.sizes(row, held) is not None else contract.explain(row, held)

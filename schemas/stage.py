@@ -12,7 +12,7 @@ from batchpact.schemas.definitions import first_paragraph, qualified_name, witho
 from batchpact.schemas.dim_names import bound_names
 from batchpact.schemas.errors import DeclarationError
 from batchpact.schemas.names import closest
-from batchpact.schemas.record import Layout, RowsSpec, SchemaSpec, StageSpec
+from batchpact.schemas.record import FieldSpec, Layout, RowsSpec, SchemaSpec, StageSpec
 from batchpact.schemas.shapes import parse_dims
 from batchpact.schemas.text import join_names, quoted
 from batchpact.schemas.violations import Violation
@@ -214,16 +214,20 @@ def _wrong_writes(cls: type[StageSchema], reads: SchemaSpec, writes: SchemaSpec)
                 f"axis 0 is {writes.axis!r} and {reads.axis!r} in Reads, but the rows are the same; say what rows does",
             )
         )
-    for field in (*reads.fields, *writes.fields):
+    for field in _everything(reads, writes):
         for place in field.places:
             if place.layout is not None and place.layout not in cls.layouts:
                 problems.append((field.name, f"it is {place.layout} and the stage's layouts are {quoted(cls.layouts)}"))
     return problems + _unbound_dims(reads, writes)
 
 
+def _everything(*schemas: SchemaSpec) -> list[FieldSpec]:
+    return [field for schema in schemas for field in (*schema.fields, *schema.columns)]
+
+
 def _unbound_dims(reads: SchemaSpec, writes: SchemaSpec) -> list[tuple[str, str]]:
     """Expressions that cannot be computed: nothing binds two of their names, or one that does not stand alone."""
-    fields = (*reads.fields, *writes.fields)
+    fields = _everything(reads, writes)
     bound = bound_names(fields)
     problems = []
     for field in fields:

@@ -37,6 +37,7 @@ from batchpact.contracts.lint.values import (
     union,
 )
 from batchpact.schemas.record import StageSpec
+from batchpact.schemas.stores import store_of
 
 _DEPTH = 12
 """Helper functions are followed so deep."""
@@ -167,10 +168,13 @@ class Calls(Expressions):
         for holder in holders:
             for store in holder.stores:
                 store.lent = True
+                if any(store_of(place.placement) == store.placement for c in spec.reads.columns for place in c.places):
+                    self.machine.use_all(store, args.site, own=True)
             if spec.rows.kind != "same" and isinstance(holder, Batch):
                 made = self.machine.derive(holder)
         for field in spec.writes.fields:
             self.machine.put(made.flat, field.key, UNKNOWN, args.site)
+        made.flat.open |= bool(spec.writes.columns)
         return one(made)
 
     # --- functions that are followed -----------------------------------------------------------------------------

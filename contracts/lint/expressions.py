@@ -171,7 +171,9 @@ class Expressions(ABC):
                 return one(self.machine.copy(batch.flat))
             if home is None and hasattr(batch.schema, name):
                 return one(Method(batch, name))
-            return self.machine.look([batch], name if home is None else home[0].key, how, site)
+            column = batch.schema.__batchpact__.columns.get(name)
+            key = name if home is None else home[0].key
+            return self.machine.look([batch], key if column is None else column.spec.key, how, site)
         if name in SLOTS:
             self.machine.is_data_proto |= batch.given
             return frozenset(batch.slots[SLOTS[name]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from batchpact.contracts.boundary import Boundary
+from batchpact.contracts.lint.names import COMPUTED
 from batchpact.contracts.lint.trace import Access, Result, Site, Trace
 from batchpact.contracts.lint.values import Entry, Field
 from batchpact.contracts.signature import keyword_parameters
@@ -12,7 +13,7 @@ from batchpact.schemas.definitions import without_locals
 from batchpact.schemas.describe import STORE_NAMES
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.names import closest
-from batchpact.schemas.record import FieldSpec
+from batchpact.schemas.record import FieldSpec, SchemaSpec
 from batchpact.schemas.shapes import parse_dims
 from batchpact.schemas.stores import store_of
 from batchpact.schemas.violations import Severity, Violation, Where
@@ -32,6 +33,7 @@ class Judge:
         self._spec = boundary.spec
         self._reads = without_locals(boundary.reads.__qualname__)
         self._writes = without_locals(boundary.writes.__qualname__)
+        self._typed = boundary.typed
         self._parameters = keyword_parameters(boundary.function)
         self._in_rules = {name for rule in boundary.reads.__batchpact__.rules.values() for name in _names_in(rule)}
 
@@ -49,7 +51,9 @@ class Judge:
                 yield from self._written(key, placement, entry, result)
         yield from self._unset()
         hidden = [
-            (STORE_NAMES[opaque.placement or "tensor"], opaque.what, opaque.site) for opaque in self._trace.opaque
+            (STORE_NAMES[opaque.placement or "tensor"], opaque.what, opaque.site)
+            for opaque in self._trace.opaque
+            if opaque.what != COMPUTED or not _may_hold(self._spec.reads, opaque.placement)
         ]
         for name, what, site in sorted(hidden):
             yield self._found("BP076", name, site, what, "which fields, cannot be told", "", "warning")
@@ -81,6 +85,8 @@ class Judge:
         elif self._spec.reads.extra == "forbid":
             expected = f"{self._reads} does not declare it"
             match = closest(access.key, (field.key for field in self._spec.reads.fields))
+            if self._may_be_named(self._spec.reads, access.key, access.placement, match):
+                return
             hint = f"add {access.key} to it, or leave it alone"
             if self._spec.writes.field(access.key) is not None:
                 hint = f"add {access.key} to it, too: a field that is rewritten stands in both"
@@ -93,9 +99,10 @@ class Judge:
 
         Code that goes through a store with declared fields, too, is code for whole batches, which is right for any.
         """
-        stores = {store for field in self._spec.reads.fields for store in _stores_of(field)}
+        reads = self._spec.reads
+        stores = {store for field in (*reads.fields, *reads.columns) for store in _stores_of(field)}
         looped = [whole for whole in self._trace.whole if not whole.own]
-        if self._spec.reads.extra == "allow" or any(whole.placement in stores for whole in looped):
+        if reads.extra == "allow" or any(whole.placement in stores for whole in looped):
             return
         expected, hint = f"{self._reads} declares nothing in it", "declare what the code needs of it"
         for whole in looped:
@@ -117,13 +124,26 @@ class Judge:
             expected = f"{self._reads} declares it"
             hint = "use it, or take it out: what is declared is shipped"
             yield self._found("BP074", field.key, self._trace.site, "nothing uses it", expected, hint, "warning")
+        for column in self._spec.reads.columns:
+            stores = _stores_of(column)
+            by_name = any(
+                self._spec.reads.field(access.key) is None and access.placement in (None, *stores)
+                for access in self._trace.accesses
+            )
+            if not by_name and not self._trace.out_of_sight(stores) and column.name not in self._in_rules:
+                expected = f"{self._reads} declares these columns"
+                hint = "use them, or take them out: what is declared is shipped"
+                yield self._found("BP074", column.key, self._trace.site, "nothing uses them", expected, hint, "warning")
 
     def _is_needed(self, field: FieldSpec) -> bool:
-        """Whether a declaration has a meaning beside what the code reads: a rewrite, a drop, a key, a dim, a rule."""
+        """Whether a declaration means more than what the code reads: a rewrite, a drop, a key, a dim, a rule, names."""
         spec = self._spec
         if spec.writes.field(field.key) is not None or field.key in spec.drops or field.role is not None:
             return True
         if field.name in self._in_rules or field.same_as is not None:
+            return True
+        sources = (column.named_by for column in (*spec.reads.columns, *spec.writes.columns))
+        if any(source is not None and (source.source, source.name) == ("meta", field.key) for source in sources):
             return True
         others = [other for other in (*spec.reads.fields, *spec.writes.fields) if other.key != field.key]
         dims = {name for other in others for name in _dim_names(other)}
@@ -151,6 +171,8 @@ class Judge:
                 )
         elif self._spec.writes.extra == "forbid" and Field(key) not in entry.value:
             match = closest(key, (field.key for field in self._spec.writes.fields))
+            if self._may_be_named(self._spec.writes, key, placement, match):
+                return
             hint = "declare it, or leave it out of the result" if match is None else f"closest name: '{match}'"
             expected = f"{self._writes} does not declare it"
             for site in entry.sites:
@@ -169,6 +191,10 @@ class Judge:
             severity: Severity = "error" if field.required and field.when is None else "warning"
             expected, hint = f"{self._writes} declares it", "set it in what is returned, or take it out"
             yield self._found("BP075", field.key, self._trace.site, "no result sets it", expected, hint, severity)
+        others = [name for name in names if self._spec.writes.field(name) is None]
+        for column in self._spec.writes.columns if not others else ():
+            expected, hint = f"{self._writes} declares these columns", "set them in what is returned, or take them out"
+            yield self._found("BP075", column.key, self._trace.site, "no result sets them", expected, hint, "warning")
 
     # --- words ---------------------------------------------------------------------------------------------------
 
@@ -180,6 +206,15 @@ class Judge:
         if placement is None:
             return True
         return placement in _stores_of(field) and not (placement == "meta" and self._is_parameter(field))
+
+    def _may_be_named(
+        self, schema: SchemaSpec, key: str, placement: PlacementName | None, closest_name: str | None
+    ) -> bool:
+        """Whether a name that a schema does not declare may be one of its open columns, or stands for all of them."""
+        if any(column.key == key for column in schema.columns):
+            return True
+        is_attribute = self._typed and placement is None
+        return closest_name is None and not is_attribute and _may_hold(schema, placement)
 
     def _places(self, field: FieldSpec) -> str:
         if self._is_parameter(field):
@@ -216,6 +251,12 @@ def _stores_of(field: FieldSpec) -> list[PlacementName]:
     for place in field.places:
         found["meta" if place.placement == "arg" else store_of(place.placement)] = None
     return list(found)
+
+
+def _may_hold(schema: SchemaSpec, placement: PlacementName | None) -> bool:
+    """Whether a store may hold open columns; any of them where it is not known which store it is."""
+    stores = {store for column in schema.columns for store in _stores_of(column)}
+    return bool(stores) and (placement is None or placement in stores)
 
 
 def _in_store(placement: PlacementName | None) -> str:

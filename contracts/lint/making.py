@@ -19,8 +19,9 @@ def make_instance(machine: Machine, schema: type[BatchSchema], args: Arguments) 
     """An instance of Reads or Writes."""
     batch = machine.batch(schema=schema)
     homes = schema.__batchpact__.homes
+    columns = schema.__batchpact__.columns
     for name, argument in args.keywords.items():
-        key = homes[name][0].key if name in homes else name
+        key = columns[name].spec.key if name in columns else homes[name][0].key if name in homes else name
         machine.put(batch.flat, key, argument.value, argument.site)
     batch.flat.open |= args.more is not None
     return one(batch)

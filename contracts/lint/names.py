@@ -29,7 +29,9 @@ from batchpact.contracts.lint.values import (
 
 _UNROLLED = 32
 """A loop over more known elements is read once, for all of them."""
-_COMPUTED = "read by a key that is computed"
+
+COMPUTED = "read by a key that is computed"
+"""What is said of a look at a name that is not in the source."""
 
 Named = tuple[str, Site]
 
@@ -69,9 +71,9 @@ def element(machine: Machine, holders: Sequence[Holder], index: Value, site: Sit
     if not known:
         for holder in holders:
             if isinstance(holder, Batch):
-                machine.unclear(holder, _COMPUTED, site)
+                machine.unclear(holder, COMPUTED, site)
             else:
-                machine.hide(holder, _COMPUTED, site)
+                machine.hide(holder, COMPUTED, site)
         found += [entry.value for store in stored(holders) for _, entry in machine.held(store)]
     if not known or not keys:
         found.append(machine.derived(holder for holder in holders if isinstance(holder, Batch) or holder.rows))
@@ -91,7 +93,7 @@ def look(machine: Machine, holders: Sequence[Holder], value: Value, how: str, si
 def computed(machine: Machine, holders: Iterable[Holder], site: Site) -> None:
     """The code looks for a name that is computed."""
     for holder in holders:
-        machine.hide(holder, _COMPUTED, site)
+        machine.hide(holder, COMPUTED, site)
 
 
 def probe(machine: Machine, among: Value, value: Value, site: Site) -> None:

@@ -370,6 +370,14 @@ FIELD_RULES = (
         reads=safe("a batch without it is as good as before"),
         writes=safe("a reader that keeps to this contract can do without it"),
     ),
+    # --- open columns ------------------------------------------------------------------------------------------------
+    rule(
+        "names-changed",
+        "presence",
+        "The names of open columns stand elsewhere.",
+        reads=old_data("old writers do not write the names where they are looked for; write both for a while"),
+        writes=new_data("old readers look for the names where they were; write both for a while", first="writers"),
+    ),
     # --- the schema ----------------------------------------------------------------------------------------------
     rule(
         "extra-allowed",

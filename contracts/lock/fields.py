@@ -13,7 +13,7 @@ from batchpact.contracts.lock.types import types_relation
 from batchpact.contracts.lock.values import values_relation
 from batchpact.contracts.proof.comparing import ragged_axis
 from batchpact.schemas.condition_specs import ConditionSpec, words
-from batchpact.schemas.declared import either, placement_words, type_and_shape
+from batchpact.schemas.declared import either, placement_words, source_words, type_and_shape
 from batchpact.schemas.dtypes import short_name
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import FieldSpec, MergeSpec, PlaceSpec, RuleSpec, SchemaSpec
@@ -63,7 +63,7 @@ def side(role: Role, old: SchemaSpec, new: SchemaSpec, *others: tuple[SchemaSpec
 
 
 def _by_key(schema: SchemaSpec) -> dict[str, FieldSpec]:
-    return {field.key: field for field in schema.fields}
+    return {field.key: field for field in (*schema.fields, *schema.columns)}
 
 
 def changed_fields(side: Side) -> Iterator[Found]:
@@ -85,7 +85,7 @@ def changed_fields(side: Side) -> Iterator[Found]:
 
 
 def _stands_in(dim: str, schema: SchemaSpec) -> bool:
-    texts = (place.dims or "" for field in schema.fields for place in field.places)
+    texts = (place.dims or "" for field in (*schema.fields, *schema.columns) for place in field.places)
     return any(dim in names_in(found) for text in texts for found in parse_dims(text))
 
 
@@ -94,10 +94,11 @@ def _stands_in(dim: str, schema: SchemaSpec) -> bool:
 
 def _renamed(old: Mapping[str, FieldSpec], new: Mapping[str, FieldSpec]) -> Iterator[tuple[str, str]]:
     """The keys that were changed under one attribute name."""
-    names = {field.name: key for key, field in new.items() if key not in old}
+    names = {(field.name, field.named_by is None): key for key, field in new.items() if key not in old}
     for key, field in old.items():
-        if key not in new and field.name in names:
-            yield key, names[field.name]
+        found = field.name, field.named_by is None
+        if key not in new and found in names:
+            yield key, names[found]
 
 
 def _is_argument(field: FieldSpec) -> bool:
@@ -140,6 +141,7 @@ def _changed(side: Side, old: FieldSpec, new: FieldSpec) -> Iterator[Found]:
     elif old.name != new.name:
         yield _found("attribute-renamed", old.name, new.name)
     yield from _presence(side.role, old, new)
+    yield from _names(old, new)
     yield from _places(side, old, new)
     yield from _values(old, new)
     yield from _meaning(side.role, old, new)
@@ -159,6 +161,27 @@ def _presence(role: Role, old: FieldSpec, new: FieldSpec) -> Iterator[Found]:
         )
     elif _default(old) != _default(new):
         yield _found("default-changed", _default(old), _default(new))
+
+
+def _names(old: FieldSpec, new: FieldSpec) -> Iterator[Found]:
+    """Where the names of open columns stand, and whether there may be none."""
+    before, after = old.named_by, new.named_by
+    if before is None or after is None:
+        if before is not after:
+            sources = ("" if source is None else source_words(source) for source in (before, after))
+            yield _found("names-changed", *sources)
+        return
+    if (before.source, before.name) != (after.source, after.name):
+        yield _found("names-changed", source_words(before), source_words(after))
+    if (before.default is None) != (after.default is None):
+        words_of = ("names have to be there", "names may be missing")
+        optional = before.default is None
+        yield _found(
+            "field-became-optional" if optional else "field-became-required",
+            *(words_of if optional else reversed(words_of)),
+        )
+    elif before.default != after.default:
+        yield _found("default-changed", repr(before.default), repr(after.default))
 
 
 def _default(field: FieldSpec) -> str:

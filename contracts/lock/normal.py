@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 
 import jaxtyping
 
+from batchpact.schemas.columns import column_key
 from batchpact.schemas.condition_specs import AllSpec, AnySpec, ConditionSpec, NotSpec
 from batchpact.schemas.dtypes import torch_dtypes
 from batchpact.schemas.record import FieldSpec, PlaceSpec, Record, SchemaSpec, StageSpec
@@ -38,21 +39,25 @@ def stage_of(qualname: str, plain: Plain) -> StageSpec:
 
 
 def plain_schema(schema: SchemaSpec) -> Plain:
-    """A schema with its fields by key; its name and its batch axis follow from the rest."""
+    """A schema with its fields by key, and its open columns by attribute; its name and batch axis follow from these."""
     fields = {field.key: _plain_field(field) for field in schema.fields}
+    columns = {column.name: _plain_field(column, name=None) for column in schema.columns}
     rules = {rule.name: _plain(rule, name=None) for rule in schema.rules}
-    return _plain(schema, name=None, axis=None, fields=fields, rules=rules)
+    return _plain(schema, name=None, axis=None, fields=fields, columns=columns, rules=rules)
 
 
 def schema_of(plain: Plain) -> SchemaSpec:
     """The schema that `plain_schema` made this of."""
     fields = [_field_of(key, field) for key, field in sorted(plain.get("fields", {}).items())]
+    opened = sorted(plain.get("columns", {}).items())
+    columns = [_field_of(column_key(name), {"name": name, **column}) for name, column in opened]
     rules = [{"name": name, **rule} for name, rule in sorted(plain.get("rules", {}).items())]
-    dims = [place.dims or "" for field in fields for place in field.places if place.placement == "tensor"]
+    dims = [place.dims or "" for field in (*fields, *columns) for place in field.places if place.placement == "tensor"]
     found = {
         "name": plain["qualname"].rpartition(".")[2],
         "axis": parse_dims(dims[0])[0].text if dims else None,
         "fields": fields,
+        "columns": columns,
         "rules": rules,
     }
     return SchemaSpec.model_validate({**plain, **found})
@@ -81,11 +86,12 @@ def _plain(record: Record, **changed: object) -> Plain:
     return whole | {name: value for name, value in changed.items() if value}
 
 
-def _plain_field(field: FieldSpec) -> Plain:
+def _plain_field(field: FieldSpec, **changed: object) -> Plain:
     places = in_order(map(_plain_place, field.places))
     rules = in_order(_plain(rule) for rule in field.rules)
     name = field.name if field.name != field.key else None
-    return _plain(field, key=None, name=name, places=places, rules=rules, when=plain_condition(field.when))
+    parts: Plain = {"key": None, "name": name, "places": places, "rules": rules, "when": plain_condition(field.when)}
+    return _plain(field, **parts | changed)
 
 
 def _field_of(key: str, plain: Plain) -> FieldSpec:

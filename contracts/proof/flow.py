@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from batchpact.contracts.proof.comparing import axis_of, batch_axis, by_words, is_size, origin_words
 from batchpact.contracts.proof.loose_ends import LooseEnds
+from batchpact.contracts.proof.open_columns import has_key, named_in, with_columns, with_names
 from batchpact.contracts.proof.scopes import scoped
 from batchpact.contracts.proof.space import Space
 from batchpact.contracts.proof.state import INPUTS, Held, Snapshot, State
@@ -64,8 +65,9 @@ class Flow:
     ) -> None:
         self._pipeline = pipeline
         self._known = known
-        self.stages = [scoped(stage) for stage in pipeline.stages]
-        self.space = Space(_conditions(pipeline.inputs, self.stages), pipeline.always)
+        self.stages = [scoped(with_names(stage)) for stage in pipeline.stages]
+        self._inputs = with_columns(pipeline.inputs)
+        self.space = Space(_conditions(self._inputs, self.stages), pipeline.always)
         self.one = look_up is not None
         self.valid = self.space.valid if look_up is None else self.space.valid & self.space.where(look_up)
         self._state = State()
@@ -93,7 +95,7 @@ class Flow:
         """Take the stages one after the other."""
         start = Snapshot({}, None)
         self._state.set_batch(self.valid, None)
-        for points, inputs in self._narrowed(self.valid, self._pipeline.inputs):
+        for points, inputs in self._narrowed(self.valid, self._inputs):
             names: dict[str, Expression] = {}
             self._state.set_batch(points, axis_of(batch_axis(inputs), "inputs", names))
             self._write(points, -1, INPUTS, inputs, names, start)
@@ -121,7 +123,7 @@ class Flow:
         ]
         for part, reads, writes in parts:
             snapshot = self._state.snapshot(part, keys)
-            step = Step(reads, snapshot, lambda key: self._who(key, at))
+            step = Step(reads, snapshot, lambda key: self._who_for(stage, key, at))
             for violation in step.found:
                 self._add(violation, stage.name, part)
             self._note(at, reads, snapshot, part)
@@ -180,19 +182,24 @@ class Flow:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
+    def _who_for(self, stage: StageSpec, key: str, at: int) -> str:
+        """What would write a field that a stage misses, and what it needs it for where it does not declare it."""
+        need = named_in(stage, key)
+        return f"{need}; {self._who(key, at)}" if need else self._who(key, at)
+
     def _who(self, key: str, at: int) -> str:
         """What would write a field that is missing."""
         if key in self._state.lost:
             return f"it was there, and {self._state.lost[key]}"
         stages = self._pipeline.stages
-        before = [stage.name for stage in stages[:at] if stage.writes.field(key)]
+        before = [stage.name for stage in stages[:at] if has_key(stage.writes, key)]
         if before:
             return f"'{before[-1]}' writes it, and not in every configuration"
-        later = [stage.name for stage in stages[at + 1 :] if stage.writes.field(key)]
+        later = [stage.name for stage in stages[at + 1 :] if has_key(stage.writes, key)]
         if later:
             return f"nothing before writes it; '{later[0]}' writes it, and comes later"
         inside = {stage.qualname for stage in stages}
-        outside = [stage for stage in self._known if stage.writes.field(key) and stage.qualname not in inside]
+        outside = [stage for stage in self._known if has_key(stage.writes, key) and stage.qualname not in inside]
         if outside:
             listed = join_names([f"'{stage.name}' ({stage.qualname})" for stage in outside], limit=3)
             verb = "is" if len(outside) == 1 else "are"
@@ -225,6 +232,7 @@ class Flow:
         """What a stage does to the batch axis of everything that the batch holds."""
         state, kind = self._state, stage.rows.kind
         if kind == "new":
+            state.opened &= ~points
             for key, variants in state.fields.items():
                 if any(chosen & points for chosen, _ in variants):
                     gone[key] = f"left behind by '{stage.name}', which makes new rows"
@@ -254,6 +262,8 @@ class Flow:
         before: Snapshot,
     ) -> None:
         label = "inputs" if writer == INPUTS else writer
+        if schema.extra == "allow":
+            self._state.opened |= points
         for field in schema.fields:
             self._state.set(points, field.key, _held(at, writer, label, field, names, before.held.get(field.key)))
 

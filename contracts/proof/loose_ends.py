@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from batchpact.contracts.proof.comparing import by_words
+from batchpact.contracts.proof.open_columns import columns_key
 from batchpact.contracts.proof.state import Snapshot, State
 from batchpact.schemas.condition_specs import questions_in
-from batchpact.schemas.record import SchemaSpec, StageSpec
+from batchpact.schemas.record import FieldSpec, SchemaSpec, StageSpec
 from batchpact.schemas.violations import Violation
 
 
@@ -70,8 +71,11 @@ class LooseEnds:
     def unread(self, state: State, outputs: Collection[str]) -> Iterator[tuple[Violation, str]]:
         """Values that nobody reads in any configuration, with the stages that write them."""
         for at, stage in enumerate(self._stages):
+            wanted = {columns_key(column) for column in stage.writes.columns if _is_wanted(column, outputs)}
             for field in stage.writes.fields:
                 key = field.key
+                if key in wanted:
+                    continue
                 if (key, at) in self._read or key in self._asked:
                     continue
                 last = any(held.stage == at for _, held in state.fields.get(key, ()))
@@ -79,6 +83,11 @@ class LooseEnds:
                     continue
                 hint = "leave it out, or name it among the outputs of the pipeline"
                 yield _warning("BP061", key, "nobody reads it", "what is written is read later", hint), stage.name
+
+
+def _is_wanted(column: FieldSpec, outputs: Collection[str]) -> bool:
+    """Whether somebody may want open columns at the end: what names them is an output, or the configuration."""
+    return column.named_by is None or column.named_by.source == "config" or column.named_by.name in outputs
 
 
 def _warning(code: str, field: str, actual: str, expected: str, hint: str) -> Violation:

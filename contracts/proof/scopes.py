@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from batchpact.schemas.condition_specs import ConditionSpec, NotSpec, SubjectSpec, TestSpec
-from batchpact.schemas.record import SchemaSpec, StageSpec
+from batchpact.schemas.record import FieldSpec, SchemaSpec, StageSpec
 
 
 def scoped(stage: StageSpec) -> StageSpec:
     """The stage with its arguments named after it, or after the key of the configuration that fills them."""
     sources = {field.key: field.source for field in stage.reads.fields if field.place("arg") is not None}
-    conditional = any(field.when is not None for field in (*stage.reads.fields, *stage.writes.fields))
+    declared = [field for schema in (stage.reads, stage.writes) for field in (*schema.fields, *schema.columns)]
+    conditional = any(field.when is not None for field in declared)
     if stage.when is None and not conditional:
         return stage
 
@@ -28,12 +29,12 @@ def scoped(stage: StageSpec) -> StageSpec:
             return found.model_copy(update={"of": condition(found.of)})
         return found.model_copy(update={"of": tuple(condition(part) for part in found.of)})
 
+    def in_scope(field: FieldSpec) -> FieldSpec:
+        return field if field.when is None else field.model_copy(update={"when": condition(field.when)})
+
     def schema(found: SchemaSpec) -> SchemaSpec:
-        fields = tuple(
-            field if field.when is None else field.model_copy(update={"when": condition(field.when)})
-            for field in found.fields
-        )
-        return found.model_copy(update={"fields": fields})
+        parts = {"fields": tuple(map(in_scope, found.fields)), "columns": tuple(map(in_scope, found.columns))}
+        return found.model_copy(update=parts)
 
     when = None if stage.when is None else condition(stage.when)
     return stage.model_copy(update={"when": when, "reads": schema(stage.reads), "writes": schema(stage.writes)})

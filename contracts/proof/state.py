@@ -33,10 +33,12 @@ class Snapshot:
     Attributes:
         held: the fields.
         batch: what the batch axis stands for.
+        opened: whether it may hold fields that no stage declares.
     """
 
     held: dict[str, Held]
     batch: Expression | None
+    opened: bool = False
 
 
 @dataclass(slots=True)
@@ -44,12 +46,13 @@ class State:
     """What a batch holds in all configurations: each field with the sets of points in which it is which.
 
     The sets of one key do not overlap; where none of them is, the field is not there. `lost` says of what was there
-    and is gone what became of it.
+    and is gone what became of it; `opened` are the points in which somebody wrote fields that nothing declares.
     """
 
     fields: dict[str, list[tuple[int, Held]]] = field(default_factory=dict)
     batches: list[tuple[int, Expression | None]] = field(default_factory=list)
     lost: dict[str, str] = field(default_factory=dict)
+    opened: int = 0
 
     def where(self, key: str) -> tuple[int, int]:
         """The points in which a field is there for certain, and those in which it may be."""
@@ -64,6 +67,7 @@ class State:
     def groups(self, points: int, keys: Iterable[str]) -> list[int]:
         """A set of points cut into parts in each of which these fields, and the batch axis, are one and the same."""
         parts = _cut([points], [chosen for chosen, _ in self.batches])
+        parts = _cut(parts, [self.opened])
         for key in keys:
             parts = _cut(parts, [chosen for chosen, _ in self.fields.get(key, ())])
         return parts
@@ -76,7 +80,7 @@ class State:
                 if chosen & points:
                     held[key] = found
         batch = next((expression for chosen, expression in self.batches if chosen & points), None)
-        return Snapshot(held, batch)
+        return Snapshot(held, batch, bool(points & self.opened))
 
     def set(self, points: int, key: str, held: Held | None) -> None:
         """From here on the field is this one in some points, or gone."""

@@ -17,6 +17,7 @@ from batchpact.contracts.proof.comparing import (
     may_agree,
     ragged_axis,
 )
+from batchpact.contracts.proof.open_columns import columns_key
 from batchpact.contracts.proof.state import Held, Snapshot
 from batchpact.schemas.declared import either, placement_words, type_and_shape
 from batchpact.schemas.dtypes import short_name
@@ -53,11 +54,14 @@ class Step:
 
     def _read(self, reads: SchemaSpec) -> None:
         computed: list[tuple[FieldSpec, Dim, Expression, Held]] = []
+        opened = {columns_key(column) for column in reads.columns}
         for field in reads.fields:
             if all(place.placement == "arg" for place in field.places):
                 continue
             held = self._snapshot.held.get(field.key)
             if held is None:
+                if self._snapshot.opened and field.key in opened:
+                    continue
                 if field.required and field.source is None:
                     place = field.places[0].placement
                     self._add("BP001", field.key, placement=place, expected=either(field), hint=self._who(field.key))

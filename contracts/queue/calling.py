@@ -120,12 +120,12 @@ class _Visit:
         asked, held, settings = self._asked, self._held, current()
         level = settings.level or self._boundary.level or "structure"
         told = level != "off" and settings.action == "raise"
-        violations = [*asked.violations, *partly(asked.open, held, lacking)]
+        violations = [*self._boundary.misnamed, *asked.violations, *partly(asked.open, held, lacking)]
         violations += missing([spec for spec in asked.open if spec.key not in lacking], held)
-        order = [spec.key for spec in self._boundary.spec.reads.fields]
+        order = {spec.key: at for at, spec in enumerate(self._boundary.spec.reads.fields)}
         errors = [
             violation
-            for violation in sorted(violations, key=lambda violation: order.index(violation.field))
+            for violation in sorted(violations, key=lambda violation: order.get(violation.field, -1))
             if violation.code == "BP054" or (told and settings.severity.get(violation.code, "error") == "error")
         ]
         if errors:
@@ -159,6 +159,7 @@ class _Visit:
             self._boundary.leave(self._passage, None)
             return result
         started = perf_counter()
+        self._boundary = self._boundary.settled(self._passage, first)
         self._fields, origin = self._boundary.judge(self._passage, first)
         self.made = written(self._boundary.spec, self._fields, origin, self._held, self.writes)
         self._leaving = perf_counter() - started

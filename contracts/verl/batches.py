@@ -10,6 +10,7 @@ from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.kept_back import KEPT_BACK, note_of
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.reporting import OBSERVERS
+from batchpact.contracts.told_names import TOLD_NAMES, told_names
 from batchpact.contracts.variants import Answers
 from batchpact.contracts.verl.methods import MethodContract
 from batchpact.contracts.workers.cutting import group_fields
@@ -76,6 +77,9 @@ def project(
     unseen = kept_back(boundary, passage) if contract.is_stage else None
     if unseen is not None:
         extra[KEPT_BACK] = note_of(unseen)
+    names = told_names(boundary) if contract.is_stage else {}
+    if names:
+        extra[TOLD_NAMES] = names
     if AUTO_PADDING_KEY in passage.source.meta:  # verl's own chunk looks for it
         extra[AUTO_PADDING_KEY] = passage.source.meta[AUTO_PADDING_KEY]
     data = _in_verls_kind(passage, held, extra)
@@ -169,5 +173,5 @@ def _bytes(data: Any) -> dict[str, int]:
         key: value_bytes(value) if placement == "tensor" else deep_bytes(value)
         for placement, held in stores.by_placement()
         for key, value in held.items()
-        if key != KEPT_BACK
+        if key not in (KEPT_BACK, TOLD_NAMES)
     }

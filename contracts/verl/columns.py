@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +18,12 @@ from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.kept_back import KEPT_BACK, Note
 from batchpact.contracts.reporting import settle
 from batchpact.contracts.settings import Settings, current
+from batchpact.contracts.told_names import TOLD_NAMES, told_names
 from batchpact.contracts.variants import Answers
 from batchpact.contracts.verl.methods import MethodContract
 from batchpact.contracts.verl.returned import Check
 from batchpact.dataproto.refusal import refuse
+from batchpact.schemas.columns import Names, look_up_names, names_in
 from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.record import SchemaSpec
 from batchpact.schemas.stores import Stores
@@ -74,12 +77,15 @@ def select(contract: MethodContract, meta: Any, args: tuple[Any, ...], kwargs: d
         looked = Stores(source.tensors, source.columns, {**source.meta, **filled.meta}, filled.args)
         seen = diagnose(boundary.reads.__batchpact__.plan, looked)
         violations = [violation for violation in seen.violations if violation.code not in _SHAPES]
-        violations += filled.violations
+        violations = [*boundary.misnamed, *violations, *filled.violations]
         _settle(boundary, f"where stage '{boundary.name}' reads its batch", "reads", violations, settings)
     held = boundary.declared(source)
     chosen = [name for name in names if name in held.tensors or name in held.columns]
     sent = found.select_fields(chosen)
     sent.extra_info = {**held.meta, **filled.meta, **contract.in_meta(boundary, filled.args)}
+    names_of_columns = told_names(boundary) if contract.is_stage else {}
+    if names_of_columns:
+        sent.extra_info[TOLD_NAMES] = names_of_columns
     known = set(sent.extra_info)
     if contract.is_stage and settings.level != "off" and boundary.spec.reads.extra != "allow":
         sent.extra_info[KEPT_BACK] = _note(found, [name for name in names if name not in chosen], source, held)
@@ -109,7 +115,9 @@ def _names(meta: Any, found: Any) -> list[str]:
 
 def _stand_ins(contract: MethodContract, found: Any, names: Collection[str], info: dict[str, object]) -> Stores:
     """Tensors without values and columns without cells, as far as the queue tells what they are like."""
-    reads = contract.variants.under(()).spec.reads
+    reads = contract.variants.whole.spec.reads
+    told = names_in(reads, reads.columns, partial(look_up_names, info))
+    named = {key: column for column in reads.columns for key in _keys(told[column.name])}
     tensors: dict[str, object] = {}
     columns: dict[str, object] = {}
     for name in names:
@@ -117,7 +125,7 @@ def _stand_ins(contract: MethodContract, found: Any, names: Collection[str], inf
         if told.get("is_non_tensor"):
             columns[name] = np.empty(found.size, dtype=object)
             continue
-        field = reads.field(name)
+        field = reads.field(name) or named.get(name)
         place = None if field is None else field.place("tensor")
         shape = (found.size, *(told.get("shape") or ()))
         tensor = torch.empty(shape, dtype=told.get("dtype"), device="meta")
@@ -126,6 +134,10 @@ def _stand_ins(contract: MethodContract, found: Any, names: Collection[str], inf
             tensor = torch.nested.nested_tensor_from_jagged(torch.empty(found.size, dtype=told.get("dtype")), offsets)
         tensors[name] = tensor
     return Stores(tensors, columns, info)
+
+
+def _keys(names: Names) -> tuple[str, ...]:
+    return names if isinstance(names, tuple) else ()
 
 
 def _note(found: Any, left: list[str], source: Stores, held: Stores) -> Note:
@@ -174,6 +186,7 @@ class ColumnsCheck:
             return Check(self.contract, self.answers)(result)
         boundary = self.contract.variants.under(self.answers)
         info = result.extra_info or {}
+        boundary = boundary.naming({**(self.meta.extra_info or {}), **info})
         declared = {field.key for field in boundary.spec.writes.fields}
         result.extra_info = {
             key: value for key, value in info.items() if key in declared or key not in {*self.info, KEPT_BACK}

@@ -14,6 +14,7 @@ from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.kept_back import KEPT_BACK
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.settings import Level, current
+from batchpact.contracts.told_names import TOLD_NAMES
 from batchpact.contracts.variants import Answers
 from batchpact.contracts.verl.methods import MethodContract
 from batchpact.dataproto.auto_padding import AUTO_PADDING_KEY
@@ -67,6 +68,7 @@ class Check:
         if result is None:
             return None if passage is None else boundary.leave(passage, None)
         carrier = carrier_of(result)
+        boundary = boundary.settled(passage or self._unknown(boundary, result), result, guess=passage is None)
         if carrier is not None:
             result = self._own(boundary, carrier, result)
         if passage is not None and passage.carrier is not None:
@@ -95,7 +97,7 @@ class Check:
         read = {field.key for field in boundary.spec.reads.fields}
 
         def comes_back(key: str, value: object) -> bool:
-            if key in (KEPT_BACK, AUTO_PADDING_KEY):
+            if key in (KEPT_BACK, TOLD_NAMES, AUTO_PADDING_KEY):
                 return True
             if self.sent is None:
                 return key in read

@@ -131,13 +131,16 @@ class StageFuture:
             ends = [0, *accumulate(len(part) for part in written)]
             self._written_spans = list(pairwise(ends))
             whole = join(boundary, written, firsts, spans, sent.pads)
-        result = whole if whole is None or passage.carrier is not None else _as_writes(boundary, whole)
+        result: Any = whole
+        if whole is not None and passage.carrier is None:
+            result = _as_writes(boundary.settled(passage, whole), whole)
         return boundary.leave(passage, (result, *more) if more else result)
 
     def _answers(self) -> dict[int, object]:
         """What the workers answer; tensors that are to be joined, and so copied, are looked at where they lie."""
         sent = self._sent
-        written = {place.placement for field in self.boundary.spec.writes.fields for place in field.places}
+        writes = self.boundary.spec.writes
+        written = {place.placement for field in (*writes.fields, *writes.columns) for place in field.places}
         joined = len(sent.firsts) > 1 and written == {"tensor"}
         with transport(zero_copy=True) if joined else nullcontext():
             return sent.place.gather(sent.refs)

@@ -50,7 +50,8 @@ def join(
                 part._marks = RowMarks(pads=pads[slice(*spans[at])])
         elif part._marks.origin is not None:
             part._marks = part._marks._replace(origin=part._marks.origin + np.int64(spans[at][0]))
-    pad = any(policies.pad is not None for policies in schema.policies.values())
+    named = schema.named_by([part.meta_info for part in written])
+    pad = any(policies.pad is not None for policies in named.policies.values())
     whole = written[0]  # one part is the whole, as of a plain call: nothing is merged with itself
     if len(written) > 1:
         whole = concat_batches(written, pad=pad, operation=f"WorkerGroup.{boundary.name}", check=False)

@@ -20,6 +20,8 @@ def passes(writer: Boundary, reader: Boundary) -> bool:
         writer: the stage whose result is passed on.
         reader: the stage that gets it.
     """
+    if _asks_for_names(writer, reader):
+        return False
     whole = writer.spec.rows.kind in ("same", "new")
     open_ended = reader.project != "on" or reader.spec.reads.extra == "allow" or writer.spec.writes.extra == "allow"
     if group_fields(reader) or (open_ended and not whole) or _asks_the_batch(reader):
@@ -40,6 +42,15 @@ def _joined_otherwise(field: FieldSpec) -> bool:
         return True
     merged = field.merge is not None and field.merge.how != "equal"
     return field.place("meta") is not None and (merged or field.key in DEFAULTS)
+
+
+def _asks_for_names(writer: Boundary, reader: Boundary) -> bool:
+    """Whether nobody knows what a stage reads, or what the one before has written, without a look at the meta."""
+    written = {field.key for field in reader.spec.writes.fields}
+    columns = (*reader.spec.reads.columns, *reader.spec.writes.columns)
+    asked = [c.named_by for c in columns if c.named_by is not None and c.named_by.source == "meta"]
+    others = any(source.name not in written for source in asked)
+    return others or bool(reader.spec.reads.columns or writer.spec.writes.columns)
 
 
 def _asks_the_batch(reader: Boundary) -> bool:

@@ -190,6 +190,7 @@ def _let_out(boundary: Boundary, passage: Passage, result: Any) -> Written:
     if first is None:
         boundary.leave(passage, None)
         return Written(None, tuple(more))
+    boundary = boundary.settled(passage, first)
     fields, origin = boundary.judge(passage, first)
     made: DataProto = OURS.make(passage.batch, fields, rows_of(fields))
     OURS.mark(made, writers=boundary.writers, rewrites=frozenset())

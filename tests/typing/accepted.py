@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -13,7 +14,20 @@ from typing_extensions import assert_type
 
 from batchpact.contracts import Pipeline, contract_of, stage
 from batchpact.dataproto import DataProto
-from batchpact.schemas import Arg, BatchSchema, Finite, Meta, NonTensor, StageSchema, Tag
+from batchpact.schemas import (
+    Arg,
+    BatchSchema,
+    Columns,
+    Fill,
+    Finite,
+    Meta,
+    NonTensor,
+    StageSchema,
+    Tag,
+    config,
+    meta,
+    named_by,
+)
 
 Rewards = Annotated[Float32[Tensor, "batch response"], Finite()]
 
@@ -31,6 +45,25 @@ class Whiten(StageSchema):
 
     class Writes(BatchSchema):
         whitened: Rewards
+
+
+class Scale(StageSchema):
+    """Columns whose names stand elsewhere are mappings."""
+
+    class Reads(BatchSchema):
+        rewards: Rewards
+        scores: Columns[NonTensor[float]] = named_by(meta("reward_extra_keys"))
+        extra: Annotated[Columns[Rewards], Fill(0.0)] = named_by(config("data.extra", default=[]), optional=True)
+
+    class Writes(BatchSchema):
+        scaled: Columns[Rewards] = named_by(config("data.extra"))
+
+
+@stage
+def scale(batch: Scale.Reads) -> Scale.Writes:
+    assert_type(batch.extra, Mapping[str, Tensor])
+    first: float = batch.scores["acc"][0]
+    return Scale.Writes(scaled={name: values * first for name, values in batch.extra.items()})
 
 
 @stage

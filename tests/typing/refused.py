@@ -7,7 +7,7 @@ from torch import Tensor
 
 from batchpact.contracts import Pipeline, stage
 from batchpact.dataproto import DataProto
-from batchpact.schemas import Arg, BatchSchema, Meta, StageSchema
+from batchpact.schemas import Arg, BatchSchema, Columns, Meta, NonTensor, StageSchema, meta, named_by
 
 
 class Whiten(StageSchema):
@@ -50,6 +50,33 @@ def writes_a_float(batch: Whiten.Reads) -> Whiten.Writes:
 @stage
 def healthy(batch: Whiten.Reads) -> Whiten.Writes:
     return Whiten.Writes(whitened=batch.rewards)
+
+
+class Scale(StageSchema):
+    class Reads(BatchSchema):
+        scores: Columns[NonTensor[float]] = named_by(meta("reward_extra_keys"))
+
+    class Writes(BatchSchema):
+        scaled: Columns[Float32[Tensor, "batch"]] = named_by(meta("reward_extra_keys"), optional=True)
+
+
+@stage
+def one_column_for_all(batch: Scale.Reads) -> Scale.Writes:
+    return Scale.Writes(scaled=batch.scores["acc"])  # refused
+
+
+@stage
+def no_columns(batch: Scale.Reads) -> Scale.Writes:
+    return Scale.Writes()  # refused
+
+
+@stage
+def writes_into_its_columns(batch: Scale.Reads) -> Scale.Writes:
+    batch.scores["acc"] = batch.scores["f1"]  # refused
+    return Scale.Writes(scaled={"acc": 3})  # refused
+
+
+named_by("reward_extra_keys")  # refused
 
 
 def calls(data: DataProto) -> None:

@@ -17,7 +17,21 @@ from torch import Tensor
 
 from batchpact.contracts import from_rows, stage
 from batchpact.dataproto import DataProto, pad_dataproto_to_divisor, tensordicts, unpad_dataproto
-from batchpact.schemas import Arg, BatchSchema, Key, Meta, Name, NonTensor, SameAs, StageSchema, rule
+from batchpact.schemas import (
+    Arg,
+    BatchSchema,
+    Columns,
+    Key,
+    Meta,
+    Name,
+    NonTensor,
+    SameAs,
+    StageSchema,
+    config,
+    meta,
+    named_by,
+    rule,
+)
 
 PerRow = Float32[Tensor, "batch"]
 
@@ -60,10 +74,25 @@ class Rewrite(StageSchema):
         note: Meta[str] | None = None
 
 
+class Open(StageSchema):
+    """Columns of each kind, whose names stand in meta or in the configuration."""
+
+    class Reads(BatchSchema):
+        x: PerRow
+        keys: Meta[list[str]]
+        scores: Columns[NonTensor[float]] = named_by(meta("keys"))
+        more: Columns[PerRow] = named_by(config("more", default=[]))
+
+    class Writes(BatchSchema):
+        y: PerRow
+        squares: Columns[PerRow] = named_by(config("squares"))
+
+
 __all__ = [
     "Annotated",
     "Arg",
     "BatchSchema",
+    "Columns",
     "ConfigDict",
     "DataProto",
     "Each",
@@ -73,6 +102,7 @@ __all__ = [
     "Name",
     "NonTensor",
     "One",
+    "Open",
     "PerRow",
     "Rewrite",
     "SameAs",

@@ -25,6 +25,7 @@ from batchpact.schemas import (
     SettingError,
     StageSpec,
     config,
+    meta,
 )
 from batchpact.schemas.record import Record
 from tests.contracts.lock.versions import contracts_of
@@ -43,6 +44,7 @@ FIELD = FieldSpec(
     fill=FillSpec(value=0),
 )
 TWIN = FieldSpec(name="twin", key="twin", places=(TENSOR,))
+COLUMNS = FieldSpec(name="scores", key="scores[*]", places=(TENSOR,), named_by=meta("names").subject)
 RULE = RowRuleSpec(name="rises", qualname="trainer.rules.rises", description="the values rise")
 SCHEMA = SchemaSpec(name="Reads", qualname="trainer.Score.Reads", fields=(FIELD, TWIN), rules=(RULE,), axis="batch")
 WRITES = SchemaSpec(name="Writes", qualname="trainer.Score.Writes")
@@ -92,6 +94,7 @@ OTHER: dict[type[Record], dict[str, dict[str, Any]]] = {
         "fill": {"fill": None},
         "role": {"role": "key"},
         "same_as": {"same_as": "twin"},
+        "named_by": {"named_by": meta("names").subject},
     },
     RowRuleSpec: {
         "name": {"name": "falls"},
@@ -102,6 +105,7 @@ OTHER: dict[type[Record], dict[str, dict[str, Any]]] = {
         "qualname": {"qualname": "trainer.Rate.Reads"},
         "description": {"description": "what comes in"},
         "fields": {"fields": (FIELD,)},
+        "columns": {"columns": (COLUMNS,)},
         "rules": {"rules": ()},
         "extra": {"extra": "allow"},
     },

@@ -16,6 +16,7 @@ from batchpact.schemas import (
     Arg,
     BatchSchema,
     Binary,
+    Columns,
     ConditionSpec,
     FieldSpec,
     Fill,
@@ -31,6 +32,8 @@ from batchpact.schemas import (
     StageSchema,
     When,
     config,
+    meta,
+    named_by,
     present,
     rule,
 )
@@ -243,3 +246,27 @@ def test_conditions(condition: Condition, plain: dict[str, Any]) -> None:
 
 def read(plain: dict[str, Any]) -> ConditionSpec | None:
     return FieldSpec.model_validate({"name": "x", "key": "x", "places": [], "when": plain}).when
+
+
+class Opened(StageSchema):
+    """Columns whose names stand elsewhere."""
+
+    class Reads(BatchSchema):
+        scores: Columns[NonTensor[float]] = named_by(meta("keys", default=[]), optional=True)
+        tokens: Annotated[Columns[Float32[Tensor, "rows n"]], Pad(0.0), When(config("tokens"))] = named_by(
+            config("extra")
+        )
+
+
+def test_open_columns_stand_by_their_attributes_and_can_be_read_again() -> None:
+    plain = plain_schema(Opened.Reads.__batchpact__.spec)
+
+    assert sorted(plain["columns"]) == ["scores", "tokens"]
+    assert plain["columns"]["scores"] == {
+        "named_by": {"default": [], "name": "keys", "source": "meta"},
+        "places": [{"placement": "non_tensor", "type": "float"}],
+        "required": False,
+    }
+    assert schema_of(plain).axis == "rows"
+    assert plain_schema(schema_of(plain)) == plain
+    assert schema_of(plain).columns == Opened.Reads.__batchpact__.spec.columns

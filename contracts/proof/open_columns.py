@@ -1,0 +1,63 @@
+"""Open columns in a proof: what a source of names calls columns is one field, whatever the names will be.
+
+A stage that reads such columns finds those that another has written under the same source, or whatever a stage with
+`extra="allow"` has. What names them is read, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from batchpact.schemas.declared import source_words
+from batchpact.schemas.record import FieldSpec, PlaceSpec, SchemaSpec, StageSpec
+
+
+def columns_key(column: FieldSpec) -> str:
+    """What a proof calls the columns of a source of names; the key of any other field."""
+    return column.key if column.named_by is None else f"columns named by {source_words(column.named_by)}"
+
+
+def with_columns(schema: SchemaSpec) -> SchemaSpec:
+    """A schema with its open columns among its fields."""
+    columns = (column.model_copy(update={"key": columns_key(column), "named_by": None}) for column in schema.columns)
+    return schema.model_copy(update={"fields": (*schema.fields, *columns)}) if schema.columns else schema
+
+
+def with_names(stage: StageSpec) -> StageSpec:
+    """A stage with its open columns among its fields, and with what names them among what it reads."""
+    if not (stage.reads.columns or stage.writes.columns):
+        return stage
+    reads = stage.reads.model_copy(update={"fields": (*_names_read(stage), *stage.reads.fields)})
+    return stage.model_copy(update={"reads": with_columns(reads), "writes": with_columns(stage.writes)})
+
+
+def _names_read(stage: StageSpec) -> Iterator[FieldSpec]:
+    """The meta in which a stage looks for names, as far as it neither declares nor writes it."""
+    found: set[str] = set()
+    for schema in (stage.reads, stage.writes):
+        for column in schema.columns:
+            source = column.named_by
+            if source is None or source.source != "meta" or source.name in found:
+                continue
+            if stage.reads.field(source.name) or (schema is stage.writes and schema.field(source.name)):
+                continue
+            found.add(source.name)
+            anything = (PlaceSpec(placement="meta", type="Any"),)
+            needed = source.default is None
+            yield FieldSpec(name=source.name, key=source.name, places=anything, required=needed, when=column.when)
+
+
+def named_in(stage: StageSpec, key: str) -> str:
+    """Which open columns of a stage a meta field names, in words; empty for none."""
+    columns = (*stage.reads.columns, *stage.writes.columns)
+    names = dict.fromkeys(
+        column.name
+        for column in columns
+        if column.named_by is not None and (column.named_by.source, column.named_by.name) == ("meta", key)
+    )
+    return f"it names the columns {', '.join(names)}" if names else ""
+
+
+def has_key(schema: SchemaSpec, key: str) -> bool:
+    """Whether a schema has a field of this key, or open columns that a proof calls so."""
+    return schema.field(key) is not None or any(columns_key(column) == key for column in schema.columns)

@@ -1,0 +1,12 @@
+from jaxtyping import Float32
+from torch import Tensor
+
+from batchpact.schemas import BatchSchema, Columns, NonTensor, StageSchema, meta, named_by
+
+
+class Score(StageSchema):
+    class Reads(BatchSchema):
+        scores: Columns[NonTensor[float]] = named_by(meta("reward_extra_keys"))
+
+    class Writes(BatchSchema):
+        scaled: Columns[Float32[Tensor, "batch"]] = named_by(meta("reward_extra_keys"))
