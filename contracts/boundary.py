@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from batchpact.contracts import effects
 from batchpact.contracts.arguments import Arguments, Filled
@@ -33,6 +33,9 @@ from batchpact.schemas.text import count
 from batchpact.schemas.values import check_values
 from batchpact.schemas.violations import DimSizes, Violation, Where
 
+if TYPE_CHECKING:
+    from batchpact.contracts.unpacking import Unpacking
+
 EVERYTHING = HandOut(None, None, None, {}, (), None)
 """How a batch is handed out where nothing is checked and nothing is filled in."""
 
@@ -50,7 +53,12 @@ class Boundary:
         level: the level that this stage asks for, where nothing around it does.
         project: `on`, `record` or `off`.
         off: the keys of fields that are left out, each with the condition that does not hold.
+
+    Attributes:
+        unpacking: how the function is called, where it takes the values of the fields; `function` takes a `Reads` then.
     """
+
+    unpacking: Unpacking | None = None
 
     def __init__(
         self,

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Concatenate, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
 
 from tensordict import TensorDictBase
 from torch.compiler import is_dynamo_compiling
@@ -20,6 +20,7 @@ from batchpact.contracts.queue.references import is_reference
 from batchpact.contracts.reporting import OBSERVERS
 from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked, is_off
 from batchpact.contracts.signature import keyword_parameters, stage_signature, stated_contract, takes_reads, wrong_stage
+from batchpact.contracts.unpacking import Unpacking, over_reads, unpacking_stage
 from batchpact.contracts.variants import Variants
 from batchpact.contracts.verl.stacking import verl_on_top
 from batchpact.dataproto.carriers import carrier_for
@@ -28,6 +29,7 @@ from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.definitions import first_paragraph, qualified_name
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
+from batchpact.schemas.record import StageSpec
 from batchpact.schemas.stage import StageSchema, reads_of, stage_spec, writes_of
 from batchpact.schemas.violations import Violation
 
@@ -39,6 +41,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 R = TypeVar("R", bound=BatchSchema)
 W = TypeVar("W", bound=BatchSchema)
 S = TypeVar("S")
+P = ParamSpec("P")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
 R_contra = TypeVar("R_contra", bound=BatchSchema, contravariant=True)
 W_co = TypeVar("W_co", bound=BatchSchema, covariant=True)
 C = TypeVar("C", bound="DataProto | TensorDictBase | VerlBatch | KeyBatch | IndexBatch")
@@ -88,6 +93,27 @@ class AsyncMethodStage(Protocol[R_contra, W_co]):
     def __get__(self, instance: object, owner: type, /) -> AsyncStage[R_contra, W_co]: ...
 
 
+class UnpackedStage(Protocol[P, T_co]):
+    """A stage of plain values: with a carrier it returns the carrier's kind, else it is called as the function is."""
+
+    contract: Boundary
+
+    @overload
+    def __call__(self, batch: C, /, **kwargs: Any) -> C: ...
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T_co: ...
+    @overload
+    def __get__(self, instance: None, owner: type, /) -> UnpackedStage[P, T_co]: ...
+    @overload
+    def __get__(self, instance: object, owner: type, /) -> UnpackedStage[..., T_co]: ...
+
+
+class _UnpackDecorator(Protocol):
+    """`@stage(Schema, unpack=True)`."""
+
+    def __call__(self, function: Callable[P, T], /) -> UnpackedStage[P, T]: ...
+
+
 class _Decorator(Protocol):
     """`@stage(level=...)` above a function whose signature is the contract."""
 
@@ -129,11 +155,28 @@ def stage(
     contract: type[StageSchema], /, *, name: str | None = None, level: Level | None = None, project: Projection = "on"
 ) -> _NamedDecorator: ...
 @overload
+def stage(
+    contract: type[StageSchema],
+    /,
+    *,
+    unpack: Literal[True],
+    names: Mapping[str, str] | None = None,
+    name: str | None = None,
+    level: Level | None = None,
+) -> _UnpackDecorator: ...
+@overload
 def stage(*, name: str | None = None, level: Level | None = None, project: Projection = "on") -> _Decorator: ...
 
 
 def stage(
-    contract: Any = None, /, *, name: str | None = None, level: Level | None = None, project: Projection = "on"
+    contract: Any = None,
+    /,
+    *,
+    unpack: bool = False,
+    names: Mapping[str, str] | None = None,
+    name: str | None = None,
+    level: Level | None = None,
+    project: Projection = "on",
 ) -> Any:
     """Put a function, a method or a coroutine function under contract.
 
@@ -143,13 +186,22 @@ def stage(
         @stage(KlInReward)          # a carrier in, a carrier out
         def kl_in_reward(data: DataProto) -> DataProto: ...
 
+        @stage(Gae, unpack=True)    # values in, values out
+        def compute_gae(token_level_rewards, values, response_mask, gamma, lam): ...
+
     Called with a batch (our DataProto, verl's, or a TensorDict), a stage checks its reads, hands the function only the
     declared fields, runs it, checks what it wrote and returns that in the batch's own kind; `batch.union(result)` joins
     it. A stage whose `rows` are not `"same"` returns the whole batch in its new rows. Called with TransferQueue's keys
     (`KVBatchMeta`, `BatchMeta`), it fetches the declared columns and puts what was written.
 
+    With `unpack`, each parameter is filled by the field of its name; what is returned becomes the Writes: one value, a
+    tuple in the order in which they are declared, or a dict by name. Called without a batch, with the function's own
+    arguments, it checks these and returns what the function returns.
+
     Args:
         contract: the function, or the `StageSchema` that it keeps to.
+        unpack: whether the function takes the values of the fields, by name.
+        names: the field of a parameter, where it is not called like it: `{"index": "uid"}`.
         name: the name of the stage; the function's name where None.
         level: the level of this stage, where neither a `checking` block nor the environment says another.
         project: `"on"` hands out declared fields only; `"record"` hands out everything and reports what is touched and
@@ -162,7 +214,13 @@ def stage(
     if level is not None:
         checked("level", level, LEVELS)
     if isinstance(contract, type) and issubclass(contract, StageSchema):
-        return lambda function: _decorate(function, contract, name, level, project)
+        if unpack:
+            return lambda function: _decorate_values(function, contract, names or {}, name, level)
+        if names is None:
+            return lambda function: _decorate(function, contract, name, level, project)
+    if unpack or names is not None:
+        text = "names are for unpack=True" if not unpack else "unpack=True needs a StageSchema: @stage(Schema, unpack=True)"
+        raise wrong_stage(getattr(contract, "__qualname__", "@stage"), text)
     if contract is None:
         return lambda function: _decorate(function, None, name, level, project)
     return _decorate(contract, None, name, level, project)
@@ -183,6 +241,49 @@ def _decorate(
     level: Level | None,
     project: Projection,
 ) -> Callable[..., Any]:
+    _check_function(function)
+    if schema is None:
+        typed = True
+        reads, writes, facts = stated_contract(function)
+    else:
+        typed = takes_reads(function, schema)
+        reads, writes, facts = reads_of(schema), writes_of(schema), schema
+    spec = _spec(function, name, reads, writes, facts)
+    parameters = keyword_parameters(function)
+    boundary = Boundary(spec, reads, writes, function, typed=typed, parameters=parameters, level=level, project=project)
+    registry.add(boundary)
+    return verl_on_top(function, _wrap(function, boundary))
+
+
+def _decorate_values(
+    function: Callable[..., Any],
+    schema: type[StageSchema],
+    names: Mapping[str, str],
+    name: str | None,
+    level: Level | None,
+) -> Callable[..., Any]:
+    """A function of plain values, as a stage."""
+    _check_function(function)
+    reads, writes = reads_of(schema), writes_of(schema)
+    spec = _spec(function, name, reads, writes, schema)
+    unpacking = Unpacking(function, schema, names, spec.name)
+    takes_reads = over_reads(function, unpacking)
+    boundary = Boundary(spec, reads, writes, takes_reads, typed=True, parameters={}, level=level, project="on")
+    boundary.unpacking = unpacking
+    registry.add(boundary)
+
+    def accepts(value: object) -> bool:
+        return isinstance(value, reads) or _is_callable_with(type(value))
+
+    both = unpacking_stage(function, unpacking, boundary, _wrap(takes_reads, boundary), accepts)
+    both.contract = boundary  # type: ignore[attr-defined]
+    both.__signature__ = unpacking.signature  # type: ignore[attr-defined]
+    del both.__wrapped__  # type: ignore[attr-defined]
+    return verl_on_top(function, both)
+
+
+def _check_function(function: object) -> None:
+    """Raise where something else than a function that returns its result is to be a stage."""
     if not inspect.isfunction(function):
         if isinstance(function, type) and issubclass(function, BatchSchema):
             raise wrong_stage(
@@ -193,19 +294,19 @@ def _decorate(
         )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise wrong_stage(function.__qualname__, "a stage returns its result; a generator has none")
-    if schema is None:
-        typed = True
-        reads, writes, facts = stated_contract(function)
-    else:
-        typed = takes_reads(function, schema)
-        reads, writes, facts = reads_of(schema), writes_of(schema), schema
+
+
+def _spec(
+    function: Callable[..., Any],
+    name: str | None,
+    reads: type[BatchSchema],
+    writes: type[BatchSchema],
+    facts: type[StageSchema],
+) -> StageSpec:
+    """The record of a stage, from its function and its contract."""
     owned = "" if facts is StageSchema else facts.__batchpact__.description
     description = first_paragraph(function.__doc__) or owned
-    spec = stage_spec(name or function.__name__, qualified_name(function), description, reads, writes, facts)
-    parameters = keyword_parameters(function)
-    boundary = Boundary(spec, reads, writes, function, typed=typed, parameters=parameters, level=level, project=project)
-    registry.add(boundary)
-    return verl_on_top(function, _wrap(function, boundary))
+    return stage_spec(name or function.__name__, qualified_name(function), description, reads, writes, facts)
 
 
 def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any]:
