@@ -11,6 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from batchpact.contracts.aliases import alias
     from batchpact.contracts.configuration import use_config
     from batchpact.contracts.decorator import contract_of, stage
     from batchpact.contracts.figures import Figures
@@ -35,6 +36,7 @@ _HOMES = {
     "StageFuture": "workers.futures",
     "WorkerError": "workers.errors",
     "WorkerGroup": "workers.group",
+    "alias": "aliases",
     "checking": "settings",
     "contract_dispatch": "verl.dispatch",
     "contract_of": "decorator",
@@ -55,6 +57,7 @@ __all__ = [
     "StageFuture",
     "WorkerError",
     "WorkerGroup",
+    "alias",
     "checking",
     "contract_dispatch",
     "contract_of",

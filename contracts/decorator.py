@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Protocol, TypeVar, overload
+from functools import lru_cache, partial
+from typing import Any, Concatenate, Literal, overload
 
-from tensordict import TensorDictBase
 from torch.compiler import is_dynamo_compiling
 
-from batchpact.contracts import registry
+from batchpact.contracts import registry, statements  # noqa: F401  # statements say what `StageSchema.on` does
+from batchpact.contracts.aliases import alias
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.level_off import unchecked
 from batchpact.contracts.passage import Passage
@@ -20,6 +20,18 @@ from batchpact.contracts.queue.references import is_reference
 from batchpact.contracts.reporting import OBSERVERS
 from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked, is_off
 from batchpact.contracts.signature import keyword_parameters, stage_signature, stated_contract, takes_reads, wrong_stage
+from batchpact.contracts.stage_types import (
+    AsyncMethodStage,
+    AsyncStage,
+    Decorator,
+    MethodStage,
+    NamedDecorator,
+    R,
+    S,
+    Stage,
+    UnpackDecorator,
+    W,
+)
 from batchpact.contracts.unpacking import Unpacking, over_reads, unpacking_stage
 from batchpact.contracts.variants import Variants
 from batchpact.contracts.verl.stacking import verl_on_top
@@ -33,114 +45,6 @@ from batchpact.schemas.record import StageSpec
 from batchpact.schemas.stage import StageSchema, reads_of, stage_spec, writes_of
 from batchpact.schemas.violations import Violation
 
-if TYPE_CHECKING:
-    from batchpact.contracts.queue.references import IndexBatch, KeyBatch
-    from batchpact.dataproto.carriers.verl import VerlBatch
-
-F = TypeVar("F", bound=Callable[..., Any])
-R = TypeVar("R", bound=BatchSchema)
-W = TypeVar("W", bound=BatchSchema)
-S = TypeVar("S")
-P = ParamSpec("P")
-T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
-R_contra = TypeVar("R_contra", bound=BatchSchema, contravariant=True)
-W_co = TypeVar("W_co", bound=BatchSchema, covariant=True)
-C = TypeVar("C", bound="DataProto | TensorDictBase | VerlBatch | KeyBatch | IndexBatch")
-
-
-class Stage(Protocol[R_contra, W_co]):
-    """A stage as type checkers see it: with a carrier it returns the carrier's kind, with Reads its Writes."""
-
-    contract: Boundary
-
-    @overload
-    def __call__(self, batch: C, /, *args: Any, **kwargs: Any) -> C: ...
-    @overload
-    def __call__(self, batch: R_contra, /, *args: Any, **kwargs: Any) -> W_co: ...
-
-
-class AsyncStage(Protocol[R_contra, W_co]):
-    """A stage that is a coroutine function."""
-
-    contract: Boundary
-
-    @overload
-    def __call__(self, batch: C, /, *args: Any, **kwargs: Any) -> Awaitable[C]: ...
-    @overload
-    def __call__(self, batch: R_contra, /, *args: Any, **kwargs: Any) -> Awaitable[W_co]: ...
-
-
-class MethodStage(Protocol[R_contra, W_co]):
-    """A stage that is a method: on an instance it is a `Stage`."""
-
-    contract: Boundary
-
-    @overload
-    def __get__(self, instance: None, owner: type, /) -> MethodStage[R_contra, W_co]: ...
-    @overload
-    def __get__(self, instance: object, owner: type, /) -> Stage[R_contra, W_co]: ...
-
-
-class AsyncMethodStage(Protocol[R_contra, W_co]):
-    """A stage that is an async method."""
-
-    contract: Boundary
-
-    @overload
-    def __get__(self, instance: None, owner: type, /) -> AsyncMethodStage[R_contra, W_co]: ...
-    @overload
-    def __get__(self, instance: object, owner: type, /) -> AsyncStage[R_contra, W_co]: ...
-
-
-class UnpackedStage(Protocol[P, T_co]):
-    """A stage of plain values: with a carrier it returns the carrier's kind, else it is called as the function is."""
-
-    contract: Boundary
-
-    @overload
-    def __call__(self, batch: C, /, **kwargs: Any) -> C: ...
-    @overload
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> T_co: ...
-    @overload
-    def __get__(self, instance: None, owner: type, /) -> UnpackedStage[P, T_co]: ...
-    @overload
-    def __get__(self, instance: object, owner: type, /) -> UnpackedStage[..., T_co]: ...
-
-
-class _UnpackDecorator(Protocol):
-    """`@stage(Schema, unpack=True)`."""
-
-    def __call__(self, function: Callable[P, T], /) -> UnpackedStage[P, T]: ...
-
-
-class _Decorator(Protocol):
-    """`@stage(level=...)` above a function whose signature is the contract."""
-
-    @overload
-    def __call__(self, function: Callable[Concatenate[R, ...], Awaitable[W]], /) -> AsyncStage[R, W]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[R, ...], W], /) -> Stage[R, W]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[S, R, ...], Awaitable[W]], /) -> AsyncMethodStage[R, W]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]: ...
-
-
-class _NamedDecorator(Protocol):
-    """`@stage(Schema)` above a function of carriers, or above one that takes the schema's Reads."""
-
-    @overload
-    def __call__(self, function: Callable[Concatenate[R, ...], Awaitable[W]], /) -> AsyncStage[R, W]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[R, ...], W], /) -> Stage[R, W]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[S, R, ...], Awaitable[W]], /) -> AsyncMethodStage[R, W]: ...  # pyright: ignore[reportOverlappingOverload]
-    @overload
-    def __call__(self, function: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]: ...
-    @overload
-    def __call__(self, function: F, /) -> F: ...
-
 
 @overload
 def stage(contract: Callable[Concatenate[R, ...], Awaitable[W]], /) -> AsyncStage[R, W]: ...
@@ -153,7 +57,7 @@ def stage(contract: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]
 @overload
 def stage(
     contract: type[StageSchema], /, *, name: str | None = None, level: Level | None = None, project: Projection = "on"
-) -> _NamedDecorator: ...
+) -> NamedDecorator: ...
 @overload
 def stage(
     contract: type[StageSchema],
@@ -163,9 +67,9 @@ def stage(
     names: Mapping[str, str] | None = None,
     name: str | None = None,
     level: Level | None = None,
-) -> _UnpackDecorator: ...
+) -> UnpackDecorator: ...
 @overload
-def stage(*, name: str | None = None, level: Level | None = None, project: Projection = "on") -> _Decorator: ...
+def stage(*, name: str | None = None, level: Level | None = None, project: Projection = "on") -> Decorator: ...
 
 
 def stage(
@@ -219,7 +123,11 @@ def stage(
         if names is None:
             return lambda function: _decorate(function, contract, name, level, project)
     if unpack or names is not None:
-        text = "names are for unpack=True" if not unpack else "unpack=True needs a StageSchema: @stage(Schema, unpack=True)"
+        text = (
+            "names are for unpack=True"
+            if not unpack
+            else "unpack=True needs a StageSchema: @stage(Schema, unpack=True)"
+        )
         raise wrong_stage(getattr(contract, "__qualname__", "@stage"), text)
     if contract is None:
         return lambda function: _decorate(function, None, name, level, project)
@@ -250,9 +158,22 @@ def _decorate(
         reads, writes, facts = reads_of(schema), writes_of(schema), schema
     spec = _spec(function, name, reads, writes, facts)
     parameters = keyword_parameters(function)
-    boundary = Boundary(spec, reads, writes, function, typed=typed, parameters=parameters, level=level, project=project)
+    return staged(
+        Boundary(spec, reads, writes, function, typed=typed, parameters=parameters, level=level, project=project)
+    )
+
+
+def staged(boundary: Boundary) -> Callable[..., Any]:
+    """The stage of a contract and its function."""
     registry.add(boundary)
-    return verl_on_top(function, _wrap(function, boundary))
+    origin = boundary if boundary.alias_of is None else boundary.alias_of
+    return _named(verl_on_top(origin.function, _wrap(boundary.function, boundary)))
+
+
+def _named(made: Any) -> Any:
+    """A stage that can be called by another name."""
+    made.as_ = partial(alias, made)
+    return made
 
 
 def _decorate_values(
@@ -279,7 +200,7 @@ def _decorate_values(
     both.contract = boundary  # type: ignore[attr-defined]
     both.__signature__ = unpacking.signature  # type: ignore[attr-defined]
     del both.__wrapped__  # type: ignore[attr-defined]
-    return verl_on_top(function, both)
+    return _named(verl_on_top(function, both))
 
 
 def _check_function(function: object) -> None:
@@ -400,7 +321,7 @@ def find_batch(
 
     `accepts` says of a class whether its values are carriers.
     """
-    reads = boundary.reads if boundary.typed else ()
+    reads = boundary.accepted if boundary.typed else ()
     for at, value in enumerate(args):
         if type(value) is DataProto or isinstance(value, reads) or accepts(type(value)):
             return at
@@ -409,7 +330,7 @@ def find_batch(
             return name
     shown = ", ".join(describe(value) for value in (*args, *kwargs.values())) or "nothing"
     expected = "a stage takes a DataProto, a TensorDict, verl's DataProto" + (
-        f" or {boundary.reads.__qualname__}" if boundary.typed else ""
+        f" or {boundary.accepted.__qualname__}" if boundary.typed else ""
     )
     violation = Violation(code="BP036", field="batch", actual=f"called with {shown}", expected=expected)
     raise ContractError(f"where stage '{boundary.name}' is called", [violation])

@@ -227,7 +227,9 @@ class Unpacking:
         names = self._written_names
         values = result if isinstance(result, tuple) else (result,)
         if len(values) != len(names):
-            actual = f"returned a tuple of {len(values)}" if isinstance(result, tuple) else f"returned {describe(result)}"
+            actual = (
+                f"returned a tuple of {len(values)}" if isinstance(result, tuple) else f"returned {describe(result)}"
+            )
             expected = self._in_order() if names else f"{self._writes_name} declares no field, so it is None"
             where = Where(stage=self._stage, boundary="writes")
             violation = Violation(code="BP035", field="result", actual=actual, expected=expected, where=where)
@@ -287,7 +289,6 @@ def _wrong_names(
             match = closest(field, declared)
             text = f"names: {without_locals(reads.__qualname__)} declares no field {field!r}"
             yield name, text, "" if match is None else f"closest: {match!r}"
-
 
 
 def unpacking_stage(

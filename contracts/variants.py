@@ -10,7 +10,6 @@ from batchpact.contracts.configuration import ABSENT, config_in_use, of_batch
 from batchpact.dataproto.carriers import carrier_of
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec, holds, words
-from batchpact.schemas.instances import instance_stores
 from batchpact.schemas.narrowing import conditions_of, narrowed
 from batchpact.schemas.stores import Stores
 
@@ -43,7 +42,7 @@ class Variants:
     def answers(self, batch: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Answers:
         """What the conditions come to in a call, in their order."""
         carrier = None if isinstance(batch, BatchSchema) else carrier_of(batch)
-        stores = instance_stores(batch) if carrier is None else carrier.stores(batch)
+        stores = self.whole.stores_of(batch) if carrier is None else carrier.stores(batch)
         return self.answers_in(stores, args, kwargs)
 
     def answers_in(self, stores: Stores, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Answers:

@@ -69,7 +69,7 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
         places=tuple(reading.places),
         required=required,
         nullable=reading.nullable,
-        default=_as_json(default),
+        default=as_json(default),
         description=" ".join((info.description or reading.description or "").split()),
         rules=rules,
         source=None if source is None else source.path,
@@ -127,7 +127,8 @@ def _bound_problems(reading: Reading) -> Iterable[str]:
             yield f"{bound!r} cannot be compared with the elements of a tensor"
 
 
-def _as_json(value: object) -> JsonValue:
+def as_json(value: object) -> JsonValue:
+    """A default as the record holds it: as JSON, or by its type."""
     try:
         return named(_JSON.validate_python(value, strict=True))
     except ValidationError:
@@ -141,4 +142,4 @@ def _rules(reading: Reading) -> Iterable[RuleSpec]:
     for bound in reading.bounds:
         for word, kind in BOUNDS.items():
             if isinstance(bound, kind):
-                yield RuleSpec(kind=word, value=_as_json(getattr(bound, word)))
+                yield RuleSpec(kind=word, value=as_json(getattr(bound, word)))

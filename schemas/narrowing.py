@@ -9,6 +9,7 @@ from types import new_class
 from typing import Any
 
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.compiled import Compiled
 from batchpact.schemas.condition_specs import ConditionSpec
 from batchpact.schemas.plan import Plan
 from batchpact.schemas.record import FieldSpec, SchemaSpec
@@ -44,16 +45,24 @@ def _narrowed(schema: type[BatchSchema], answers: Answers) -> type[BatchSchema]:
     off = {name for name, answer in answers if answer is False}
     spec = compiled.spec.model_copy(update={"fields": tuple(_answered(compiled.spec.fields, known))})
     types = {field.key: compiled.plan.types[field.key] for field in spec.fields}
+    return heir(
+        schema,
+        replace(
+            compiled,
+            spec=spec,
+            plan=Plan(spec, types),
+            defaults={name: value for name, value in compiled.defaults.items() if name not in off},
+            factories={name: make for name, make in compiled.factories.items() if name not in off},
+            off=frozenset(off),
+        ),
+    )
+
+
+def heir(schema: type[BatchSchema], compiled: Compiled) -> type[BatchSchema]:
+    """A subclass that says something else, under the same name."""
     namespace = {"__module__": schema.__module__, "__qualname__": schema.__qualname__, "__doc__": schema.__doc__}
     made: Any = new_class(schema.__name__, (schema,), exec_body=lambda body: body.update(namespace))
-    made.__batchpact__ = replace(
-        compiled,
-        spec=spec,
-        plan=Plan(spec, types),
-        defaults={name: value for name, value in compiled.defaults.items() if name not in off},
-        factories={name: make for name, make in compiled.factories.items() if name not in off},
-        off=frozenset(off),
-    )
+    made.__batchpact__ = compiled
     return made  # type: ignore[no-any-return]  # new_class does not say what it makes
 
 

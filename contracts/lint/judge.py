@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.lint.trace import Access, Result, Site, Trace
