@@ -63,6 +63,7 @@ class Boundary:
     """
 
     unpacking: Unpacking | None = None
+    _known_keys: frozenset[str]
 
     def __init__(
         self,

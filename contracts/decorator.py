@@ -15,6 +15,7 @@ from batchpact.contracts.aliases import alias
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.level_off import unchecked
 from batchpact.contracts.passage import Passage
+from batchpact.contracts.plain_calls import over_reads, unpacking_stage
 from batchpact.contracts.queue.calling import await_with_keys, call_with_keys
 from batchpact.contracts.queue.references import is_reference
 from batchpact.contracts.reporting import OBSERVERS
@@ -32,7 +33,7 @@ from batchpact.contracts.stage_types import (
     UnpackDecorator,
     W,
 )
-from batchpact.contracts.unpacking import Unpacking, over_reads, unpacking_stage
+from batchpact.contracts.unpacking import Unpacking
 from batchpact.contracts.variants import Variants
 from batchpact.contracts.verl.stacking import verl_on_top
 from batchpact.dataproto.carriers import carrier_for
@@ -170,9 +171,9 @@ def staged(boundary: Boundary) -> Callable[..., Any]:
     return _named(verl_on_top(origin.function, _wrap(boundary.function, boundary)))
 
 
-def _named(made: Any) -> Any:
-    """A stage that can be called by another name."""
-    made.as_ = partial(alias, made)
+def _named(made: Callable[..., Any]) -> Callable[..., Any]:
+    """A stage that can be given another name."""
+    made.as_ = partial(alias, made)  # type: ignore[attr-defined]
     return made
 
 
@@ -194,7 +195,7 @@ def _decorate_values(
     registry.add(boundary)
 
     def accepts(value: object) -> bool:
-        return isinstance(value, reads) or _is_callable_with(type(value))
+        return isinstance(value, reads) or _is_callable_with(type(value))  # type: ignore[arg-type]  # a class is hashable
 
     both = unpacking_stage(function, unpacking, boundary, _wrap(takes_reads, boundary), accepts)
     both.contract = boundary  # type: ignore[attr-defined]

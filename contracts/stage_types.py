@@ -43,7 +43,9 @@ class Stage(BoundStage[R_contra, W_co], Protocol[R_contra, W_co]):
 
     def as_(
         self, name: str, /, *, rename: Mapping[str, str] | None = None, args: Mapping[str, object] | None = None
-    ) -> Stage[R_contra, W_co]: ...
+    ) -> Stage[R_contra, W_co]:
+        """The same code as a stage of another name; `alias` explains it."""
+        ...
 
 
 class BoundAsyncStage(Protocol[R_contra, W_co]):
@@ -62,7 +64,9 @@ class AsyncStage(BoundAsyncStage[R_contra, W_co], Protocol[R_contra, W_co]):
 
     def as_(
         self, name: str, /, *, rename: Mapping[str, str] | None = None, args: Mapping[str, object] | None = None
-    ) -> AsyncStage[R_contra, W_co]: ...
+    ) -> AsyncStage[R_contra, W_co]:
+        """The same code as a stage of another name; `alias` explains it."""
+        ...
 
 
 class MethodStage(Protocol[R_contra, W_co]):
@@ -76,7 +80,9 @@ class MethodStage(Protocol[R_contra, W_co]):
     def __get__(self, instance: object, owner: type, /) -> BoundStage[R_contra, W_co]: ...
     def as_(
         self, name: str, /, *, rename: Mapping[str, str] | None = None, args: Mapping[str, object] | None = None
-    ) -> MethodStage[R_contra, W_co]: ...
+    ) -> MethodStage[R_contra, W_co]:
+        """The same code as a stage of another name; `alias` explains it."""
+        ...
 
 
 class AsyncMethodStage(Protocol[R_contra, W_co]):
@@ -90,7 +96,9 @@ class AsyncMethodStage(Protocol[R_contra, W_co]):
     def __get__(self, instance: object, owner: type, /) -> BoundAsyncStage[R_contra, W_co]: ...
     def as_(
         self, name: str, /, *, rename: Mapping[str, str] | None = None, args: Mapping[str, object] | None = None
-    ) -> AsyncMethodStage[R_contra, W_co]: ...
+    ) -> AsyncMethodStage[R_contra, W_co]:
+        """The same code as a stage of another name; `alias` explains it."""
+        ...
 
 
 class UnpackedStage(Protocol[P, T_co]):
@@ -108,13 +116,17 @@ class UnpackedStage(Protocol[P, T_co]):
     def __get__(self, instance: object, owner: type, /) -> UnpackedStage[..., T_co]: ...
     def as_(
         self, name: str, /, *, rename: Mapping[str, str] | None = None, args: Mapping[str, object] | None = None
-    ) -> UnpackedStage[..., Any]: ...
+    ) -> UnpackedStage[..., Any]:
+        """The same code as a stage of another name; `alias` explains it."""
+        ...
 
 
 class UnpackDecorator(Protocol):
     """`@stage(Schema, unpack=True)`."""
 
-    def __call__(self, function: Callable[P, T], /) -> UnpackedStage[P, T]: ...
+    def __call__(self, function: Callable[P, T], /) -> UnpackedStage[P, T]:
+        """Make a stage of a function of plain values."""
+        ...
 
 
 class Decorator(Protocol):

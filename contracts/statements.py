@@ -36,7 +36,7 @@ def opened(stage: type[StageSchema], batch: B, args: Mapping[str, Any], /) -> It
     unknown = next((name for name in args if name not in _arguments(stage)), None)
     if unknown is not None:
         raise _wrong_block(spec.name, unknown, "given to a block", "its Reads declare no such argument")
-    variants, kwargs = _contract(stage), dict(args)
+    variants, kwargs = _contract(stage), dict(args)  # type: ignore[arg-type]  # a class is hashable
     boundary = variants.of(batch, (batch,), kwargs) if variants.conditional else variants.whole
     source = carrier.stores(batch)
     passage = boundary.enter(batch, (batch,), kwargs, lambda: source)

@@ -62,7 +62,7 @@ def _renamed(field: FieldSpec, keys: Mapping[str, str], fixed: Mapping[str, obje
     changes: dict[str, object] = {}
     if field.key in keys:
         changes["key"] = keys[field.key]
-    if field.same_as in keys:
+    if field.same_as is not None and field.same_as in keys:
         changes["same_as"] = keys[field.same_as]
     if field.when is not None:
         changes["when"] = _condition(field.when, keys)

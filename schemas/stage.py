@@ -40,9 +40,11 @@ B = TypeVar("B")
 
 
 class OpensBlocks(Protocol):
-    """Puts the statements of a block under a contract."""
+    """What `StageSchema.on` does."""
 
-    def __call__(self, stage: type[StageSchema], batch: B, args: Mapping[str, Any], /) -> AbstractContextManager[B]: ...
+    def __call__(self, stage: type[StageSchema], batch: B, args: Mapping[str, Any], /) -> AbstractContextManager[B]:
+        """Put the statements of a block under a contract."""
+        ...
 
 
 _opens_blocks: list[OpensBlocks] = []
