@@ -19,8 +19,8 @@ class Order:
     """The calls that `Pipeline.observed` has seen.
 
     Calls are known by the name of their stage. A round through the pipeline ends where the next step begins
-    (`global_steps`), where all calls have one; else where its first stage is called again. Calls of one stage in a row
-    count as one, as a stage may be called for each mini-batch.
+    (`global_steps`), where all calls have one; else where its first stage is called again, if that stands in one place
+    of it. Calls of one stage in a row count as one, as a stage may be called for each mini-batch.
 
     Args:
         pipeline: the record of the pipeline.
@@ -60,7 +60,10 @@ class Order:
         known = {_called(stage) for stage in self._stages}
         calls = [call for call in self._calls if call[0] in known]
         by_step = all(step is not None for _, step in calls)
-        first = next((name for stage in self._stages if (name := _called(stage)) in {call[0] for call in calls}), "")
+        names = [_called(stage) for stage in self._stages]
+        first = next((name for name in names if any(name == call[0] for call in calls)), None)
+        if names.count(first or "") > 1:  # where validation begins like training, a call does not say which of the two
+            first = None
         now: list[str] = []
         before: tuple[str, int | None] | None = None
         for call in calls:

@@ -212,8 +212,8 @@ class Calls(Expressions):
 
 
 def _has_values_only(args: Arguments) -> bool:
-    """Whether no batch stands among the positional arguments: a function of plain values is called as it is written."""
-    return not any(holders_in(argument.value) for argument in args.positional)
+    """Whether the first argument is no batch: a function of plain values is then called as it is written."""
+    return not any(holders_in(argument.value) for argument in args.positional[:1])
 
 
 def _called(node: ast.expr) -> str:
