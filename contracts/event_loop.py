@@ -7,7 +7,6 @@ import os
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import Future
-from contextvars import Context
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -17,8 +16,8 @@ _running: tuple[int, asyncio.AbstractEventLoop] | None = None
 
 
 def in_background(coroutine: Coroutine[Any, Any, T]) -> Future[T]:
-    """Start a coroutine on the loop; nothing of the caller's context reaches it, as in another process."""
-    return Context().run(asyncio.run_coroutine_threadsafe, coroutine, _loop())
+    """Start a coroutine on the loop; it runs in a copy of the caller's context."""
+    return asyncio.run_coroutine_threadsafe(coroutine, _loop())
 
 
 def _loop() -> asyncio.AbstractEventLoop:

@@ -221,8 +221,10 @@ class Judge:
 
 def _stores_of(field: FieldSpec) -> list[PlacementName]:
     """The stores in which code finds a field."""
-    stores = ("meta" if place.placement == "arg" else store_of(place.placement) for place in field.places)
-    return list(dict.fromkeys(stores))
+    found: dict[PlacementName, None] = {}
+    for place in field.places:
+        found["meta" if place.placement == "arg" else store_of(place.placement)] = None
+    return list(found)
 
 
 def _in_store(placement: PlacementName | None) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 from batchpact.contracts.lock.change import Role
 from batchpact.contracts.lock.conditions import conditions_relation
@@ -15,11 +15,13 @@ from batchpact.contracts.proof.comparing import ragged_axis
 from batchpact.schemas.condition_specs import ConditionSpec, words
 from batchpact.schemas.declared import either, placement_words, type_and_shape
 from batchpact.schemas.dtypes import short_name
+from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import FieldSpec, MergeSpec, PlaceSpec, RuleSpec, SchemaSpec
 from batchpact.schemas.shapes import parse_dims
 from batchpact.schemas.stores import store_of
 from batchpact.schemas.values import rule_words
 
+_Places: TypeAlias = "dict[PlacementName, PlaceSpec]"
 _WHOLE = ("int", "uint")
 
 
@@ -163,11 +165,19 @@ def _default(field: FieldSpec) -> str:
     return "none" if field.required else repr(field.default)
 
 
+def _by_placement(field: FieldSpec) -> _Places:
+    return {place.placement: place for place in field.places}
+
+
+def _by_store(places: _Places) -> _Places:
+    return {store_of(placement): place for placement, place in places.items()}
+
+
 def _places(side: Side, old: FieldSpec, new: FieldSpec) -> Iterator[Found]:
-    before, after = ({place.placement: place for place in field.places} for field in (old, new))
+    before, after = _by_placement(old), _by_placement(new)
     if ("tag" in before) != ("tag" in after) and ("non_tensor" in before) != ("non_tensor" in after):
         yield _found("tag-moved", placement_words(old), placement_words(new))
-        before, after = ({store_of(name): place for name, place in places.items()} for places in (before, after))
+        before, after = _by_store(before), _by_store(after)
     kind = between(narrows=after.keys() <= before.keys(), widens=before.keys() <= after.keys())
     if kind is not Relation.SAME:
         yield _found(f"place-{kind.value}", placement_words(old), placement_words(new))

@@ -36,8 +36,11 @@ class LocalWorkers:
     @staticmethod
     def _send(worker: Worker, call: Call) -> Ref:
         args: tuple[Any, ...] = tuple(_sent(_come(arg)) for arg in call.args)
-        answer = Context().run(getattr(worker, call.method), *args)
-        return in_background(answer) if isinstance(answer, Coroutine) else _sent(answer)
+        nothing_of_the_caller = Context()
+        answer = nothing_of_the_caller.run(getattr(worker, call.method), *args)
+        if isinstance(answer, Coroutine):
+            return nothing_of_the_caller.run(in_background, answer)
+        return _sent(answer)
 
     def gather(self, sent: Mapping[int, Ref]) -> dict[int, object]:
         """The answers; what a coroutine answers may still be to come."""

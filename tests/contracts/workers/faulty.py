@@ -26,7 +26,7 @@ class Total(StageSchema):
         rank: Meta[int]
 
     class Writes(BatchSchema):
-        totals: Annotated[Float32[Tensor, "batch"], Finite()]
+        row_sums: Annotated[Float32[Tensor, "batch"], Finite()]
         who: NonTensor[str]
 
 
@@ -35,7 +35,7 @@ class Faulty:
     def total(self, data: DataProto) -> Any:
         assert data.batch is not None
         rewards = data.batch["rewards"]
-        tensors = {"totals": (rewards * data.batch["mask"]).sum(-1)}
+        tensors = {"row_sums": (rewards * data.batch["mask"]).sum(-1)}
         columns: dict[str, Any] = {"who": [f"{uid}!" for uid in data.non_tensor_batch["uid"]]}
         fault = data.meta_info["fault"] if this_worker().rank == data.meta_info["rank"] else ""
         if fault == "raise":
@@ -43,19 +43,19 @@ class Faulty:
         if fault == "die":
             os._exit(3)
         if fault == "dtype":
-            tensors["totals"] = tensors["totals"].double()
+            tensors["row_sums"] = tensors["row_sums"].double()
         if fault == "shape":
-            tensors["totals"] = tensors["totals"][:, None]
+            tensors["row_sums"] = tensors["row_sums"][:, None]
         if fault == "rows":
-            tensors, columns = {"totals": tensors["totals"][1:]}, {"who": columns["who"][1:]}
+            tensors, columns = {"row_sums": tensors["row_sums"][1:]}, {"who": columns["who"][1:]}
         if fault == "undeclared":
-            tensors["bonus"] = tensors["totals"]
+            tensors["bonus"] = tensors["row_sums"]
         if fault == "missing":
             columns = {}
         if fault == "place":
-            columns["totals"] = tensors.pop("totals").tolist()
+            columns["row_sums"] = tensors.pop("row_sums").tolist()
         if fault == "graph":
-            tensors["totals"] = torch.nn.Parameter(torch.ones(())) * tensors["totals"]
+            tensors["row_sums"] = torch.nn.Parameter(torch.ones(())) * tensors["row_sums"]
         if fault == "in place":
             rewards.add_(1.0)
         if fault == "peek":
@@ -71,7 +71,7 @@ class Slow(StageSchema):
         seconds: Meta[float]
 
     class Writes(BatchSchema):
-        totals: Float32[Tensor, "batch"]
+        row_sums: Float32[Tensor, "batch"]
 
 
 class Sleeper:
@@ -79,7 +79,7 @@ class Sleeper:
     def slow(self, data: DataProto) -> DataProto:
         assert data.batch is not None
         time.sleep(data.meta_info["seconds"])
-        return DataProto.from_dict({"totals": data.batch["rewards"].sum(-1)})
+        return DataProto.from_dict({"row_sums": data.batch["rewards"].sum(-1)})
 
     def node(self) -> str:
         """The id of the node that this worker is on."""

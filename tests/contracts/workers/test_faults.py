@@ -51,8 +51,8 @@ def batch_of(rows: int, draw: random.Random) -> DataProto:
 
 def expected(batch: DataProto) -> DataProto:
     assert batch.batch is not None
-    totals = (batch.batch["rewards"] * batch.batch["mask"]).sum(-1)
-    return DataProto.from_dict({"totals": totals}, {"who": [f"{uid}!" for uid in batch.non_tensor_batch["uid"]]})
+    row_sums = (batch.batch["rewards"] * batch.batch["mask"]).sum(-1)
+    return DataProto.from_dict({"row_sums": row_sums}, {"who": [f"{uid}!" for uid in batch.non_tensor_batch["uid"]]})
 
 
 def call(group: WorkerGroup, batch: DataProto, draw: random.Random) -> Any:

@@ -64,7 +64,7 @@ def test_a_node_that_is_lost_in_the_middle_of_a_stage_is_one_error_and_a_new_one
         assert batch == before
         cluster.add_node(num_cpus=1, resources={"gpu_node": 1})
         made = again(group)
-    assert torch.equal(made.batch["totals"], batch_of(SHORT).batch["rewards"].sum(-1))
+    assert torch.equal(made.batch["row_sums"], batch_of(SHORT).batch["rewards"].sum(-1))
 
 
 def again(group: WorkerGroup) -> DataProto:
