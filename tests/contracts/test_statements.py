@@ -285,9 +285,8 @@ def test_rows_that_move_are_found_where_the_container_knows_them() -> None:
 
 def test_blocks_nest() -> None:
     batch = scored()
-    with SetScores.on(batch):
-        with Doubles.on(batch):
-            batch.batch["scores"] = 2 * batch.batch["rewards"]
+    with SetScores.on(batch), Doubles.on(batch):
+        batch.batch["scores"] = 2 * batch.batch["rewards"]
 
     assert torch.equal(batch.batch["scores"], 2 * rewards())
 
@@ -346,8 +345,8 @@ class Sorted(StageSchema):
         ),
         (
             lambda: Sorted.on(scored()),
-            "BP036 call  batch  it declares rows = 'permute'; a block writes into the rows that are there; put a function "
-            "under @stage",
+            "BP036 call  batch  it declares rows = 'permute'; a block writes into the rows that are there; "
+            "put a function under @stage",
         ),
         (
             lambda: SetScores.on(scored(), sclae=1.0),

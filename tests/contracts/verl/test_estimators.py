@@ -125,9 +125,7 @@ CONFIG = Config(gdpo_reward_keys=["format", "accuracy"], num_repeat=2)
 def tensors() -> dict[str, Tensor]:
     torch.manual_seed(0)
     mask = torch.tensor([[1.0, 1, 1], [1, 1, 0], [1, 1, 1], [1, 0, 0]])
-    per_token = {
-        key: torch.randn(ROWS, RESPONSE) * mask for key in ("token_level_rewards", "values", "old_log_probs")
-    }
+    per_token = {key: torch.randn(ROWS, RESPONSE) * mask for key in ("token_level_rewards", "values", "old_log_probs")}
     return {
         **per_token,
         "response_mask": mask,
