@@ -79,7 +79,7 @@ class Unpacking:
             if parameter.kind in _NAMED and named[parameter.name] in fields
         ]
         filled = {taken.parameter for taken in self._taken}
-        self._stores = {
+        self._stores: dict[str, PlacementName] = {
             name: place
             for name, place in STORE_PARAMETERS.items()
             if name in parameters and parameters[name].kind in _NAMED[1:] and name not in filled

@@ -1,4 +1,4 @@
-"""A function of plain values under `@stage(..., unpack=True)`, called as whoever knows nothing of the contract calls it."""
+"""A function of plain values under `@stage(..., unpack=True)`, called by somebody who knows nothing of the contract."""
 
 from __future__ import annotations
 

@@ -214,7 +214,7 @@ def test_verl_computes_advantages_under_contract(monkeypatch: pytest.MonkeyPatch
 
 
 def test_the_linter_raises_no_false_alarm(estimator: Any) -> None:
-    name, _, staged = estimator
+    _, _, staged = estimator
     contract = contract_of(staged)
     assert contract is not None
 
