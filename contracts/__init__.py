@@ -2,8 +2,10 @@
 
 Start at `decorator.py` (`@stage`; signatures are read in `signature.py`) and `boundary.py` (what happens in a call; in
 one that checks nothing: `level_off.py`). What a call brings along is in `arguments.py`, what a stage did in
-`effects.py`, where rows came from in `origins.py`. `settings.py` has the levels, `reporting.py` what becomes of
-violations. `pipeline.py` runs stages in order and `flow.py` checks them without running. The command line is `cli.py`.
+`effects.py`, where rows came from in `origins.py`. A trainer's own code: functions of tensors in `unpacking.py`, driver
+statements in `statements.py`, one code under several names in `aliases.py`, the order of calls in `order.py`.
+`settings.py` has the levels, `reporting.py` what becomes of violations. `pipeline.py` runs stages in order and
+`flow.py` checks them without running. The command line is `cli.py`.
 Names are imported when they are first used: `batchpact --help` must not import torch.
 """
 
@@ -11,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from batchpact.contracts.aliases import alias
     from batchpact.contracts.configuration import use_config
     from batchpact.contracts.decorator import contract_of, stage
     from batchpact.contracts.figures import Figures
@@ -35,6 +38,7 @@ _HOMES = {
     "StageFuture": "workers.futures",
     "WorkerError": "workers.errors",
     "WorkerGroup": "workers.group",
+    "alias": "aliases",
     "checking": "settings",
     "contract_dispatch": "verl.dispatch",
     "contract_of": "decorator",
@@ -55,6 +59,7 @@ __all__ = [
     "StageFuture",
     "WorkerError",
     "WorkerGroup",
+    "alias",
     "checking",
     "contract_dispatch",
     "contract_of",

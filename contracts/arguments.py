@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ from batchpact.contracts.configuration import ABSENT, config_value
 from batchpact.schemas.compiled import Compiled
 from batchpact.schemas.describe import describe
 from batchpact.schemas.equality import equal
+from batchpact.schemas.errors import ContractError
 from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
@@ -19,6 +20,7 @@ class _Argument(NamedTuple):
     field: FieldSpec
     position: int | None
     taken: bool
+    fixed: bool
 
 
 @dataclass(slots=True)
@@ -42,15 +44,22 @@ class Arguments:
     Args:
         reads: the compiled Reads.
         parameters: the function's parameters by name with their positions; None for the ones that are keyword-only.
+        stage: the name of the stage.
+        fixed: the names of arguments that always have their default value.
     """
 
-    def __init__(self, reads: Compiled, parameters: Mapping[str, int | None]) -> None:
+    def __init__(
+        self, reads: Compiled, parameters: Mapping[str, int | None], stage: str = "", fixed: Collection[str] = ()
+    ) -> None:
+        self._stage = stage
         self._reads = reads
         self._args: list[_Argument] = []
         self._meta: list[FieldSpec] = []
         for spec in reads.spec.fields:
             if spec.place("arg") is not None:
-                self._args.append(_Argument(spec, parameters.get(spec.name), spec.name in parameters))
+                self._args.append(
+                    _Argument(spec, parameters.get(spec.name), spec.name in parameters, spec.name in fixed)
+                )
             elif spec.place("meta") is not None and (spec.source is not None or not spec.required):
                 self._meta.append(spec)
 
@@ -64,20 +73,26 @@ class Arguments:
 
         `kwargs` is changed in place: an argument that the function does not take leaves it, one that the function takes
         and the call left open enters it.
+
+        Raises:
+            ContractError: if a call brings another value for an argument that has one.
         """
         filled = Filled()
         defaults = self._reads.new_defaults()
-        for spec, position, taken in self._args:
+        for spec, position, taken, fixed in self._args:
             if spec.name in kwargs:
                 value = kwargs[spec.name] if taken else kwargs.pop(spec.name)
             elif position is not None and position < len(args):
                 value = args[position]
             else:
-                value = self._open(spec, defaults, source.args.get(spec.key, ABSENT))
+                held = ABSENT if fixed else source.args.get(spec.key, ABSENT)
+                value = self._open(spec, defaults, held)
                 if value is ABSENT:
                     continue
                 if taken:
                     kwargs[spec.name] = value
+            if fixed and not equal(value, defaults[spec.name]):
+                raise self._wrong(spec, value, defaults[spec.name])
             if value is not None or spec.nullable:
                 filled.args[spec.key] = value
         for spec in self._meta:
@@ -102,13 +117,14 @@ class Arguments:
 
     def look(self, name: str, source: Stores, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
         """The value that an argument has in a call, or `ABSENT`; nothing is taken out of the call."""
-        for spec, position, _ in self._args:
+        for spec, position, _, fixed in self._args:
             if spec.key == name:
                 if spec.name in kwargs:
                     return kwargs[spec.name]
                 if position is not None and position < len(args):
                     return args[position]
-                return self._open(spec, self._reads.new_defaults(), source.args.get(spec.key, ABSENT))
+                held = ABSENT if fixed else source.args.get(spec.key, ABSENT)
+                return self._open(spec, self._reads.new_defaults(), held)
         return kwargs.get(name, ABSENT)
 
     def meta(self, source: Stores) -> Mapping[str, object]:
@@ -119,6 +135,11 @@ class Arguments:
         defaults = self._reads.new_defaults()
         filled = {spec.key: self._open(spec, defaults) for spec in lacking}
         return {**source.meta, **{key: value for key, value in filled.items() if value is not ABSENT}}
+
+    def _wrong(self, spec: FieldSpec, value: object, fixed: object) -> ContractError:
+        actual, expected = f"called with {describe(value)}", f"in this stage it is always {describe(fixed)}"
+        violation = Violation(code="BP036", field=spec.name, placement="arg", actual=actual, expected=expected)
+        return ContractError(f"where stage '{self._stage}' is called", [violation])
 
     @staticmethod
     def _open(spec: FieldSpec, defaults: Mapping[str, object], held: object = ABSENT) -> object:

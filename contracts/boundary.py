@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from batchpact.contracts import effects
 from batchpact.contracts.arguments import Arguments, Filled
@@ -37,6 +37,9 @@ from batchpact.schemas.text import count
 from batchpact.schemas.values import check_values
 from batchpact.schemas.violations import DimSizes, Violation, Where
 
+if TYPE_CHECKING:
+    from batchpact.contracts.unpacking import Unpacking
+
 EVERYTHING = HandOut(None, None, None, {}, (), None)
 """How a batch is handed out where nothing is checked and nothing is filled in."""
 
@@ -58,7 +61,17 @@ class Boundary:
         project: `on`, `record` or `off`.
         off: the keys of fields that are left out, each with the condition that does not hold.
         misnamed: why nobody can tell the names of some open columns.
+        alias_of: the contract of the same code under its own name, where this is another one for it.
+        fixed: the names of arguments that have one value.
+
+    Attributes:
+        accepted: the class of which the stage takes instances, where it takes any.
+        unpacking: how the function is called, where it takes the values of the fields; `function` takes a `Reads` then.
+        ending: where the way out is, in words.
     """
+
+    unpacking: Unpacking | None = None
+    _known_keys: frozenset[str]
 
     def __init__(
         self,
@@ -73,27 +86,35 @@ class Boundary:
         project: Projection,
         off: Mapping[str, str] = MappingProxyType({}),
         misnamed: Sequence[Violation] = (),
+        alias_of: Boundary | None = None,
+        fixed: Collection[str] = (),
     ) -> None:
         self.spec = spec
         self.name = spec.name
+        self.ending = f"where stage '{spec.name}' returns its result"
         self.reads = reads
         self.writes = writes
         self._returned = writes
-        self._parameters = parameters
+        self.parameters = parameters
         self._off = off
         self.misnamed = misnamed
         self._sources = sources_words(spec.reads.columns)
         self._wrong_names: Sequence[Violation] = ()
         self._unnamed = writes.__batchpact__.unnamed
         self._named: dict[tuple[Names, ...], Boundary] = {}
+        self.fixed = fixed
+        self.alias_of = alias_of
+        self.accepted: type[BatchSchema] = reads if alias_of is None else alias_of.accepted
         self.function = function
         self.typed = typed
         self.level: Level | None = level
         self.project: Projection = project
-        self.arguments = Arguments(reads.__batchpact__, parameters)
+        self.arguments = Arguments(reads.__batchpact__, parameters, spec.name, fixed)
         read_keys = [field.key for field in spec.reads.fields]
         write_keys = frozenset(field.key for field in spec.writes.fields)
         self._read_keys = frozenset(read_keys)
+        # The code of an alias looks for its fields by their own keys.
+        self._known_keys = self._read_keys if alias_of is None else self._read_keys | alias_of._known_keys
         self._optional = [
             f.key for f in spec.reads.fields if f.source or not f.required or f.when or f.place("arg") is not None
         ]
@@ -131,13 +152,16 @@ class Boundary:
             writes,
             self.function,
             typed=self.typed,
-            parameters=self._parameters,
+            parameters=self.parameters,
             level=self.level,
             project=self.project,
-            off=off,
+            off={**self._off, **off},
             misnamed=misnamed,
+            alias_of=self.alias_of,
+            fixed=self.fixed,
         )
         made._returned = self._returned
+        made.ending = self.ending
         return made
 
     def settled(self, passage: Passage, result: Any, *, guess: bool = False) -> Boundary:
@@ -154,7 +178,7 @@ class Boundary:
         if not self._unnamed or result is None:
             return self
         returned = result.result if isinstance(result, FromRows) else result
-        fields, _ = fields_of(returned, self._returned, self._subject, Where(stage=self.name, boundary="writes"))
+        fields, _ = fields_of(returned, self._returned, self.ending, Where(stage=self.name, boundary="writes"))
         own = [key for key in fields.names() if key not in self._read_keys and key not in self.writers]
         return self.naming({**passage.source.meta, **fields.meta}, own if guess and len(self._unnamed) == 1 else None)
 
@@ -214,7 +238,7 @@ class Boundary:
         settings = current()
         level: Level = settings.level or self.level or "structure"
         carrier = None if isinstance(batch, BatchSchema) else carrier_of(batch)
-        source = instance_stores(batch) if carrier is None else carrier.stores(batch)
+        source = self.stores_of(batch) if carrier is None else carrier.stores(batch)
         if whole is None and KEPT_BACK in source.meta:
             whole = whole_of(source)
         filled = Filled() if self.arguments.needless else self.arguments.fill(source, args, kwargs)
@@ -224,6 +248,10 @@ class Boundary:
         self._hand_out(passage, whole)
         passage.checked = perf_counter() - started
         return passage
+
+    def stores_of(self, instance: BatchSchema) -> Stores:
+        """What an instance of the Reads holds; under another name of the stage it may be one of its own Reads."""
+        return instance_stores(instance, None if self.alias_of is None else self.reads)
 
     def _check_reads(self, passage: Passage) -> None:
         source, filled = passage.source, passage.filled
@@ -282,7 +310,7 @@ class Boundary:
         if passage.level != "off" and withholds and self.spec.reads.extra != "allow":
             report = None if self.project == "on" else partial(self._report, passage)
             stores = whole or partial(carrier.stores, passage.batch)
-            withheld = Withheld(self.name, self._read_keys, stores, report, self._off, self._sources)
+            withheld = Withheld(self.name, self._known_keys, stores, report, self._off, self._sources)
         if self.typed:
             passage.handed = make_instance(self.reads, passage.source, extra, withheld)
             return
@@ -297,8 +325,13 @@ class Boundary:
 
     # --- coming out ----------------------------------------------------------------------------------------------
 
-    def leave(self, passage: Passage, result: Any) -> Any:
+    def leave(self, passage: Passage, result: Any, *, whole: bool = False) -> Any:
         """Check what a stage returned and give it to the caller, in the kind of the caller's batch.
+
+        Args:
+            passage: the call.
+            result: what the stage returned.
+            whole: whether the result is the caller's whole batch, in which the stage worked.
 
         Raises:
             ContractError: with everything that is wrong; the caller's batch is as it was.
@@ -310,11 +343,11 @@ class Boundary:
         if result is None:
             changed = self._effects.changed_in_place(passage.versions, passage.source)
             if changed:
-                self._settle(passage, self._subject, "writes", changed, [])
+                self._settle(passage, self.ending, "writes", changed, [])
             self.tell(passage, Stores.empty(), 0.0)
             return None
         started = perf_counter()
-        fields, origin = self.judge(passage, result)
+        fields, origin = self.judge(passage, result, whole=whole)
         returned = result.result if isinstance(result, FromRows) else result
         output = outcome(self.spec, self.rewrites, passage, returned, fields, origin)
         self.tell(passage, fields, perf_counter() - started)
@@ -325,7 +358,7 @@ class Boundary:
         if OBSERVERS.get():
             deliver(passage.event(self.name, self._read_keys, fields, leaving))
 
-    def judge(self, passage: Passage, result: Any) -> tuple[Stores, Index | None]:
+    def judge(self, passage: Passage, result: Any, *, whole: bool = False) -> tuple[Stores, Index | None]:
         """What a batch, a Writes or a `FromRows` holds that was written, and where its rows come from, once checked.
 
         Raises:
@@ -334,22 +367,18 @@ class Boundary:
         origin: Index | None = None
         if isinstance(result, FromRows):
             result, origin = result.result, result.origin
-        fields, known = fields_of(result, self._returned, self._subject, Where(stage=self.name, boundary="writes"))
+        fields, known = fields_of(result, self._returned, self.ending, Where(stage=self.name, boundary="writes"))
         origin = known if origin is None else origin
         found = self._effects.written(
             fields,
             passage.source,
             self._given(passage),
             rows_differ=self._rows_differ or (origin is not None and origin is not passage.origin),
-            whole=passage.level == "off" or self._opaque,
+            whole=whole or passage.level == "off" or self._opaque,
         )
         if passage.level != "off":
             self._check_writes(passage, found, origin, rows_of(fields))
         return found.fields, origin
-
-    @property
-    def _subject(self) -> str:
-        return f"where stage '{self.name}' returns its result"
 
     def _check_writes(
         self, passage: Passage, found: effects.Written, origin: Index | None, result_rows: int | None
@@ -378,7 +407,7 @@ class Boundary:
         if violations:
             if self._rows_differ and not fits(origin, passage.rows or 0, result_rows):
                 passage = replace(passage, settings=Settings())  # no batch can be made of it, whatever the severity
-            self._settle(passage, self._subject, "writes", violations, dims)
+            self._settle(passage, self.ending, "writes", violations, dims)
 
     # --- both ways -----------------------------------------------------------------------------------------------
 

@@ -5,21 +5,35 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Concatenate, Protocol, TypeVar, overload
+from functools import lru_cache, partial
+from typing import Any, Concatenate, Literal, overload
 
-from tensordict import TensorDictBase
 from torch.compiler import is_dynamo_compiling
 
-from batchpact.contracts import registry
+from batchpact.contracts import registry, statements  # noqa: F401  # statements say what `StageSchema.on` does
+from batchpact.contracts.aliases import alias
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.level_off import unchecked
 from batchpact.contracts.passage import Passage
+from batchpact.contracts.plain_calls import over_reads, unpacking_stage
 from batchpact.contracts.queue.calling import await_with_keys, call_with_keys
 from batchpact.contracts.queue.references import is_reference
 from batchpact.contracts.reporting import OBSERVERS
 from batchpact.contracts.settings import LEVELS, PROJECTIONS, Level, Projection, checked, is_off
 from batchpact.contracts.signature import keyword_parameters, stage_signature, stated_contract, takes_reads, wrong_stage
+from batchpact.contracts.stage_types import (
+    AsyncMethodStage,
+    AsyncStage,
+    Decorator,
+    MethodStage,
+    NamedDecorator,
+    R,
+    S,
+    Stage,
+    UnpackDecorator,
+    W,
+)
+from batchpact.contracts.unpacking import Unpacking
 from batchpact.contracts.variants import Variants
 from batchpact.contracts.verl.stacking import verl_on_top
 from batchpact.dataproto.carriers import carrier_for
@@ -28,92 +42,9 @@ from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.definitions import first_paragraph, qualified_name
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
+from batchpact.schemas.record import StageSpec
 from batchpact.schemas.stage import StageSchema, reads_of, stage_spec, writes_of
 from batchpact.schemas.violations import Violation
-
-if TYPE_CHECKING:
-    from batchpact.contracts.queue.references import IndexBatch, KeyBatch
-    from batchpact.dataproto.carriers.verl import VerlBatch
-
-F = TypeVar("F", bound=Callable[..., Any])
-R = TypeVar("R", bound=BatchSchema)
-W = TypeVar("W", bound=BatchSchema)
-S = TypeVar("S")
-R_contra = TypeVar("R_contra", bound=BatchSchema, contravariant=True)
-W_co = TypeVar("W_co", bound=BatchSchema, covariant=True)
-C = TypeVar("C", bound="DataProto | TensorDictBase | VerlBatch | KeyBatch | IndexBatch")
-
-
-class Stage(Protocol[R_contra, W_co]):
-    """A stage as type checkers see it: with a carrier it returns the carrier's kind, with Reads its Writes."""
-
-    contract: Boundary
-
-    @overload
-    def __call__(self, batch: C, /, *args: Any, **kwargs: Any) -> C: ...
-    @overload
-    def __call__(self, batch: R_contra, /, *args: Any, **kwargs: Any) -> W_co: ...
-
-
-class AsyncStage(Protocol[R_contra, W_co]):
-    """A stage that is a coroutine function."""
-
-    contract: Boundary
-
-    @overload
-    def __call__(self, batch: C, /, *args: Any, **kwargs: Any) -> Awaitable[C]: ...
-    @overload
-    def __call__(self, batch: R_contra, /, *args: Any, **kwargs: Any) -> Awaitable[W_co]: ...
-
-
-class MethodStage(Protocol[R_contra, W_co]):
-    """A stage that is a method: on an instance it is a `Stage`."""
-
-    contract: Boundary
-
-    @overload
-    def __get__(self, instance: None, owner: type, /) -> MethodStage[R_contra, W_co]: ...
-    @overload
-    def __get__(self, instance: object, owner: type, /) -> Stage[R_contra, W_co]: ...
-
-
-class AsyncMethodStage(Protocol[R_contra, W_co]):
-    """A stage that is an async method."""
-
-    contract: Boundary
-
-    @overload
-    def __get__(self, instance: None, owner: type, /) -> AsyncMethodStage[R_contra, W_co]: ...
-    @overload
-    def __get__(self, instance: object, owner: type, /) -> AsyncStage[R_contra, W_co]: ...
-
-
-class _Decorator(Protocol):
-    """`@stage(level=...)` above a function whose signature is the contract."""
-
-    @overload
-    def __call__(self, function: Callable[Concatenate[R, ...], Awaitable[W]], /) -> AsyncStage[R, W]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[R, ...], W], /) -> Stage[R, W]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[S, R, ...], Awaitable[W]], /) -> AsyncMethodStage[R, W]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]: ...
-
-
-class _NamedDecorator(Protocol):
-    """`@stage(Schema)` above a function of carriers, or above one that takes the schema's Reads."""
-
-    @overload
-    def __call__(self, function: Callable[Concatenate[R, ...], Awaitable[W]], /) -> AsyncStage[R, W]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[R, ...], W], /) -> Stage[R, W]: ...
-    @overload
-    def __call__(self, function: Callable[Concatenate[S, R, ...], Awaitable[W]], /) -> AsyncMethodStage[R, W]: ...  # pyright: ignore[reportOverlappingOverload]
-    @overload
-    def __call__(self, function: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]: ...
-    @overload
-    def __call__(self, function: F, /) -> F: ...
 
 
 @overload
@@ -127,13 +58,30 @@ def stage(contract: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]
 @overload
 def stage(
     contract: type[StageSchema], /, *, name: str | None = None, level: Level | None = None, project: Projection = "on"
-) -> _NamedDecorator: ...
+) -> NamedDecorator: ...
 @overload
-def stage(*, name: str | None = None, level: Level | None = None, project: Projection = "on") -> _Decorator: ...
+def stage(
+    contract: type[StageSchema],
+    /,
+    *,
+    unpack: Literal[True],
+    names: Mapping[str, str] | None = None,
+    name: str | None = None,
+    level: Level | None = None,
+) -> UnpackDecorator: ...
+@overload
+def stage(*, name: str | None = None, level: Level | None = None, project: Projection = "on") -> Decorator: ...
 
 
 def stage(
-    contract: Any = None, /, *, name: str | None = None, level: Level | None = None, project: Projection = "on"
+    contract: Any = None,
+    /,
+    *,
+    unpack: bool = False,
+    names: Mapping[str, str] | None = None,
+    name: str | None = None,
+    level: Level | None = None,
+    project: Projection = "on",
 ) -> Any:
     """Put a function, a method or a coroutine function under contract.
 
@@ -143,13 +91,22 @@ def stage(
         @stage(KlInReward)          # a carrier in, a carrier out
         def kl_in_reward(data: DataProto) -> DataProto: ...
 
+        @stage(Gae, unpack=True)    # values in, values out
+        def compute_gae(token_level_rewards, values, response_mask, gamma, lam): ...
+
     Called with a batch (our DataProto, verl's, or a TensorDict), a stage checks its reads, hands the function only the
     declared fields, runs it, checks what it wrote and returns that in the batch's own kind; `batch.union(result)` joins
     it. A stage whose `rows` are not `"same"` returns the whole batch in its new rows. Called with TransferQueue's keys
     (`KVBatchMeta`, `BatchMeta`), it fetches the declared columns and puts what was written.
 
+    With `unpack`, each parameter is filled by the field of its name; what is returned becomes the Writes: one value, a
+    tuple in the order in which they are declared, or a dict by name. Called without a batch, with the function's own
+    arguments, it checks these and returns what the function returns.
+
     Args:
         contract: the function, or the `StageSchema` that it keeps to.
+        unpack: whether the function takes the values of the fields, by name.
+        names: the field of a parameter, where it is not called like it: `{"index": "uid"}`.
         name: the name of the stage; the function's name where None.
         level: the level of this stage, where neither a `checking` block nor the environment says another.
         project: `"on"` hands out declared fields only; `"record"` hands out everything and reports what is touched and
@@ -162,7 +119,17 @@ def stage(
     if level is not None:
         checked("level", level, LEVELS)
     if isinstance(contract, type) and issubclass(contract, StageSchema):
-        return lambda function: _decorate(function, contract, name, level, project)
+        if unpack:
+            return lambda function: _decorate_values(function, contract, names or {}, name, level)
+        if names is None:
+            return lambda function: _decorate(function, contract, name, level, project)
+    if unpack or names is not None:
+        text = (
+            "names are for unpack=True"
+            if not unpack
+            else "unpack=True needs a StageSchema: @stage(Schema, unpack=True)"
+        )
+        raise wrong_stage(getattr(contract, "__qualname__", "@stage"), text)
     if contract is None:
         return lambda function: _decorate(function, None, name, level, project)
     return _decorate(contract, None, name, level, project)
@@ -183,6 +150,62 @@ def _decorate(
     level: Level | None,
     project: Projection,
 ) -> Callable[..., Any]:
+    _check_function(function)
+    if schema is None:
+        typed = True
+        reads, writes, facts = stated_contract(function)
+    else:
+        typed = takes_reads(function, schema)
+        reads, writes, facts = reads_of(schema), writes_of(schema), schema
+    spec = _spec(function, name, reads, writes, facts)
+    parameters = keyword_parameters(function)
+    return staged(
+        Boundary(spec, reads, writes, function, typed=typed, parameters=parameters, level=level, project=project)
+    )
+
+
+def staged(boundary: Boundary) -> Callable[..., Any]:
+    """The stage of a contract and its function."""
+    registry.add(boundary)
+    origin = boundary if boundary.alias_of is None else boundary.alias_of
+    return _named(verl_on_top(origin.function, _wrap(boundary.function, boundary)))
+
+
+def _named(made: Callable[..., Any]) -> Callable[..., Any]:
+    """A stage that can be given another name."""
+    made.as_ = partial(alias, made)  # type: ignore[attr-defined]
+    return made
+
+
+def _decorate_values(
+    function: Callable[..., Any],
+    schema: type[StageSchema],
+    names: Mapping[str, str],
+    name: str | None,
+    level: Level | None,
+) -> Callable[..., Any]:
+    """A function of plain values, as a stage."""
+    _check_function(function)
+    reads, writes = reads_of(schema), writes_of(schema)
+    spec = _spec(function, name, reads, writes, schema)
+    unpacking = Unpacking(function, schema, names, spec.name)
+    takes_reads = over_reads(function, unpacking)
+    boundary = Boundary(spec, reads, writes, takes_reads, typed=True, parameters={}, level=level, project="on")
+    boundary.unpacking = unpacking
+    registry.add(boundary)
+
+    def accepts(value: object) -> bool:
+        return isinstance(value, reads) or _is_callable_with(type(value))  # type: ignore[arg-type]  # a class is hashable
+
+    both = unpacking_stage(function, unpacking, boundary, _wrap(takes_reads, boundary), accepts)
+    both.contract = boundary  # type: ignore[attr-defined]
+    both.__signature__ = unpacking.signature  # type: ignore[attr-defined]
+    del both.__wrapped__  # type: ignore[attr-defined]
+    return _named(verl_on_top(function, both))
+
+
+def _check_function(function: object) -> None:
+    """Raise where something else than a function that returns its result is to be a stage."""
     if not inspect.isfunction(function):
         if isinstance(function, type) and issubclass(function, BatchSchema):
             raise wrong_stage(
@@ -193,19 +216,19 @@ def _decorate(
         )
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
         raise wrong_stage(function.__qualname__, "a stage returns its result; a generator has none")
-    if schema is None:
-        typed = True
-        reads, writes, facts = stated_contract(function)
-    else:
-        typed = takes_reads(function, schema)
-        reads, writes, facts = reads_of(schema), writes_of(schema), schema
+
+
+def _spec(
+    function: Callable[..., Any],
+    name: str | None,
+    reads: type[BatchSchema],
+    writes: type[BatchSchema],
+    facts: type[StageSchema],
+) -> StageSpec:
+    """The record of a stage, from its function and its contract."""
     owned = "" if facts is StageSchema else facts.__batchpact__.description
     description = first_paragraph(function.__doc__) or owned
-    spec = stage_spec(name or function.__name__, qualified_name(function), description, reads, writes, facts)
-    parameters = keyword_parameters(function)
-    boundary = Boundary(spec, reads, writes, function, typed=typed, parameters=parameters, level=level, project=project)
-    registry.add(boundary)
-    return verl_on_top(function, _wrap(function, boundary))
+    return stage_spec(name or function.__name__, qualified_name(function), description, reads, writes, facts)
 
 
 def _wrap(function: Callable[..., Any], boundary: Boundary) -> Callable[..., Any]:
@@ -299,7 +322,7 @@ def find_batch(
 
     `accepts` says of a class whether its values are carriers.
     """
-    reads = boundary.reads if boundary.typed else ()
+    reads = boundary.accepted if boundary.typed else ()
     for at, value in enumerate(args):
         if type(value) is DataProto or isinstance(value, reads) or accepts(type(value)):
             return at
@@ -308,7 +331,7 @@ def find_batch(
             return name
     shown = ", ".join(describe(value) for value in (*args, *kwargs.values())) or "nothing"
     expected = "a stage takes a DataProto, a TensorDict, verl's DataProto" + (
-        f" or {boundary.reads.__qualname__}" if boundary.typed else ""
+        f" or {boundary.accepted.__qualname__}" if boundary.typed else ""
     )
     violation = Violation(code="BP036", field="batch", actual=f"called with {shown}", expected=expected)
     raise ContractError(f"where stage '{boundary.name}' is called", [violation])

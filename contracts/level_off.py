@@ -26,7 +26,7 @@ def unchecked(boundary: Boundary, otherwise: Call) -> Call:
         boundary: the contract of the stage.
         otherwise: the checked call, with positional and keyword arguments.
     """
-    function, typed, reads = boundary.function, boundary.typed, boundary.reads
+    function, typed, reads = boundary.function, boundary.typed, boundary.accepted
     writers, rewrites = boundary.writers, boundary.rewrites
     new = object.__new__
 

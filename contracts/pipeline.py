@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from batchpact.contracts import registry
 from batchpact.contracts.boundary import Boundary
-from batchpact.contracts.configuration import of_batch, of_config, use_config
+from batchpact.contracts.configuration import config_in_use, of_batch, of_config, use_config
 from batchpact.contracts.figures import Figures
+from batchpact.contracts.order import Order
 from batchpact.contracts.planned import Planned, StageLike, plan, shown, wrong_plan, wrong_run
 from batchpact.contracts.proof.flow import Flow
 from batchpact.contracts.report import Report
@@ -153,6 +154,24 @@ class Pipeline:
                     progress(planned.spec.name, at + 1, len(runnable))
                 here = _join(self.name, carrier, here, cast("Callable[..., Any]", planned.stage)(here), boundary)
         return here  # type: ignore[no-any-return]
+
+    @contextmanager
+    def observed(self, config: object = None) -> Iterator[Order]:
+        """Observe the calls of stages in a block, to hold them against this pipeline: for a loop of your own.
+
+            with grpo.observed(config) as order:
+                trainer.fit()
+            order.report().raise_errors()
+
+        Calls are known by the names of their stages. Those of other threads are not seen, as with `observe`.
+
+        Args:
+            config: the configuration that says which stages run; the one in use (`use_config`) where None.
+        """
+        stages = [planned.spec for planned in self.planned if planned.stage is not None]
+        order = Order(self.spec, stages, config_in_use() if config is None else config)
+        with observe(order.add):
+            yield order
 
     def _placed(self, workers: Mapping[str, WorkerGroup | StageCall]) -> list[Planned]:
         """The stages that run, each where it is to run."""

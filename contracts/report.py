@@ -17,11 +17,13 @@ class Report:
         subject: what was checked, as in "pipeline 'grpo'".
         checked: how much was checked, in words: "7 stages, 31 fields".
         findings: every finding, in the order of the stages.
+        ran: whether what was checked has run already.
     """
 
     subject: str
     checked: str
     findings: tuple[Violation, ...] = ()
+    ran: bool = False
 
     @property
     def ok(self) -> bool:
@@ -40,7 +42,8 @@ class Report:
             ContractError: with all of them.
         """
         if self.errors:
-            raise contract_error(f"in {self.subject}, which was not started", [_placed(error) for error in self.errors])
+            subject = f"in {self.subject}" if self.ran else f"in {self.subject}, which was not started"
+            raise contract_error(subject, [_placed(error) for error in self.errors])
 
     def __str__(self) -> str:
         if not self.findings:

@@ -15,7 +15,6 @@ from batchpact.dataproto.carriers import carrier_of
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.columns import Names, look_up_names, names_in
 from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec, holds, words
-from batchpact.schemas.instances import instance_stores
 from batchpact.schemas.narrowing import conditions_of, narrowed
 from batchpact.schemas.record import FieldSpec, SchemaSpec
 from batchpact.schemas.stores import Stores
@@ -53,7 +52,7 @@ class Variants:
     def answers(self, batch: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Answers:
         """What the conditions come to in a call, in their order."""
         carrier = None if isinstance(batch, BatchSchema) else carrier_of(batch)
-        stores = instance_stores(batch) if carrier is None else carrier.stores(batch)
+        stores = self.whole.stores_of(batch) if carrier is None else carrier.stores(batch)
         return self.answers_in(stores, args, kwargs, batch if carrier is None else None)
 
     def answers_in(

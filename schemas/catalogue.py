@@ -355,6 +355,30 @@ _CODES = (
         hurts="From there on half of the stages work with other values than the rest, silently.",
         fix="Rewrite both in one stage, or drop the twin.",
     ),
+    Code(
+        code="BP064",
+        title="order",
+        form="{actual}; {expected}",
+        means="A stage was called after one that comes later in the pipeline.",
+        hurts="The check of the pipeline says something about another order than the one that ran.",
+        fix="Call it where the pipeline has it, or declare the pipeline as it runs.",
+    ),
+    Code(
+        code="BP065",
+        title="skipped",
+        form="{actual}; {expected}",
+        means="A stage of the pipeline was not called, though no condition switches it off.",
+        hurts="What it writes is missing, or is what an earlier round has left.",
+        fix="Call it, or declare with when(...) where it does not run.",
+    ),
+    Code(
+        code="BP066",
+        title="stray",
+        form="{actual}; {expected}",
+        means="A stage was called that the pipeline does not have, or has switched off.",
+        hurts="It may change what the pipeline was checked for.",
+        fix="Put it into the pipeline, under the condition that switches it on.",
+    ),
     # --- the code of a stage --------------------------------------------------------------------------------------
     Code(
         code="BP071",

@@ -100,7 +100,7 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
     optional = [field for field in declared if not field.spec.required]
     return Compiled(
         spec=spec,
-        plan=Plan(_unanswered(spec), {field.spec.key: field.types for field in declared}),
+        plan=Plan(unanswered(spec), {field.spec.key: field.types for field in declared}),
         names=frozenset(field.spec.name for field in (*declared, *columns)),
         defaults={field.spec.name: field.default for field in optional if field.make is None},
         factories={field.spec.name: field.make for field in optional if field.make is not None},
@@ -111,7 +111,7 @@ def compile_schema(cls: type[BaseModel]) -> Compiled | list[tuple[str, str]]:
     )
 
 
-def _unanswered(spec: SchemaSpec) -> SchemaSpec:
+def unanswered(spec: SchemaSpec) -> SchemaSpec:
     """The schema for somebody who knows nothing about conditions: a field that has one is optional."""
     if all(field.when is None for field in spec.fields):
         return spec

@@ -75,7 +75,7 @@ def read_field(name: str, info: FieldInfo) -> tuple[Declared | None, list[str]]:
         places=tuple(reading.places),
         required=required,
         nullable=reading.nullable,
-        default=_as_json(default),
+        default=as_json(default),
         description=_description(info, reading),
         rules=rules,
         source=None if source is None else source.path,
@@ -216,7 +216,8 @@ def _bound_problems(reading: Reading) -> Iterable[str]:
             yield f"{bound!r} cannot be compared with the elements of a tensor"
 
 
-def _as_json(value: object) -> JsonValue:
+def as_json(value: object) -> JsonValue:
+    """A default as the record holds it: as JSON, or by its type."""
     try:
         return named(_JSON.validate_python(value, strict=True))
     except ValidationError:
@@ -230,4 +231,4 @@ def _rules(reading: Reading) -> Iterable[RuleSpec]:
     for bound in reading.bounds:
         for word, kind in BOUNDS.items():
             if isinstance(bound, kind):
-                yield RuleSpec(kind=word, value=_as_json(getattr(bound, word)))
+                yield RuleSpec(kind=word, value=as_json(getattr(bound, word)))

@@ -16,9 +16,14 @@ from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.stores import Stores, read_only
 
 
-def instance_stores(instance: BatchSchema) -> Stores:
-    """The values of an instance as stores. None where None is a default counts as absent."""
-    compiled = type(instance).__batchpact__
+def instance_stores(instance: BatchSchema, schema: type[BatchSchema] | None = None) -> Stores:
+    """The values of an instance as stores. None where None is a default counts as absent.
+
+    Args:
+        instance: the instance.
+        schema: a class with the same attributes whose keys count; the instance's own where None.
+    """
+    compiled = (type(instance) if schema is None else schema).__batchpact__
     homes = compiled.homes
     tensors: dict[str, object] = {}
     columns: dict[str, object] = {}

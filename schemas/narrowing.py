@@ -10,6 +10,7 @@ from typing import Any
 
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.columns import Names, field_name
+from batchpact.schemas.compiled import Compiled
 from batchpact.schemas.condition_specs import ConditionSpec
 from batchpact.schemas.fields import Declared
 from batchpact.schemas.plan import Plan
@@ -61,10 +62,8 @@ def _narrowed(schema: type[BatchSchema], answers: Answers, names: Named) -> type
     fields = (*compiled.spec.fields, *(column.spec for column in columns))
     types = {**compiled.plan.types, **{column.spec.key: column.types for column in columns}}
     spec = compiled.spec.model_copy(update={"fields": tuple(_answered(fields, known))})
-    namespace = {"__module__": schema.__module__, "__qualname__": schema.__qualname__, "__doc__": schema.__doc__}
-    made: Any = new_class(schema.__name__, (schema,), exec_body=lambda body: body.update(namespace))
     policies = {column.spec.key: column.policies for column in columns if column.policies != NO_POLICIES}
-    made.__batchpact__ = replace(
+    narrow = replace(
         compiled,
         spec=spec,
         plan=Plan(spec, {field.key: types[field.key] for field in spec.fields}),
@@ -74,6 +73,14 @@ def _narrowed(schema: type[BatchSchema], answers: Answers, names: Named) -> type
         off=compiled.off | off,
         named={**compiled.named, **dict(names), **{name: () for name in off if name in compiled.columns}},
     )
+    return heir(schema, narrow)
+
+
+def heir(schema: type[BatchSchema], compiled: Compiled) -> type[BatchSchema]:
+    """A subclass that says something else, under the same name."""
+    namespace = {"__module__": schema.__module__, "__qualname__": schema.__qualname__, "__doc__": schema.__doc__}
+    made: Any = new_class(schema.__name__, (schema,), exec_body=lambda body: body.update(namespace))
+    made.__batchpact__ = compiled
     return made  # type: ignore[no-any-return]  # new_class does not say what it makes
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from types import new_class
-from typing import ClassVar, Literal, TypeAlias, get_args
+from typing import Any, ClassVar, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.definitions import first_paragraph, qualified_name, without_locals
@@ -32,6 +34,25 @@ FACTS = ("rows", "drops", "pad_safe", "graph", "layouts")
 """What a stage says beside its Reads and Writes."""
 _OWNER = "__batchpact_owner__"
 """Where a Reads keeps the stage that was the first to have it."""
+
+
+B = TypeVar("B")
+
+
+class OpensBlocks(Protocol):
+    """What `StageSchema.on` does."""
+
+    def __call__(self, stage: type[StageSchema], batch: B, args: Mapping[str, Any], /) -> AbstractContextManager[B]:
+        """Put the statements of a block under a contract."""
+        ...
+
+
+_opens_blocks: list[OpensBlocks] = []
+
+
+def blocks_are_opened_by(opens: OpensBlocks) -> None:
+    """Say what `StageSchema.on` does. Boundaries stand on a floor above this one, which says it when it is imported."""
+    _opens_blocks[:] = [opens]
 
 
 class NoFields(BatchSchema):
@@ -67,6 +88,30 @@ class StageSchema:
         super().__init_subclass__()
         _own_reads(cls)
         cls.__batchpact__ = _compile(cls)
+
+    @classmethod
+    def on(cls, batch: B, /, **args: Any) -> AbstractContextManager[B]:
+        """Put the statements of a block under this contract, as if they were a stage.
+
+            with SetScores.on(batch):
+                batch.batch["token_level_scores"] = reward
+
+        The reads are checked when the block begins. Inside it a `DataProto`, ours or verl's, holds what is declared and
+        nothing else, and a look at any other field of it is refused; a `TensorDict` stays as it is. When the block
+        ends, what is new or changed is checked as the result of a stage is, and then set in the batch; `drops` leave
+        it. Where anything is wrong, and where the block raises, the batch is what it was before.
+
+        Args:
+            batch: our `DataProto`, verl's, or a `TensorDict`.
+            args: arguments of the contract; they stand in the meta of the batch for the length of the block.
+
+        Raises:
+            ContractError: when the block begins or ends, with everything that is wrong.
+            ImportError: if nothing of `batchpact.contracts` that has boundaries was imported.
+        """
+        if not _opens_blocks:
+            raise ImportError(f"{cls.__name__}.on needs the boundaries: from batchpact.contracts import stage")
+        return _opens_blocks[0](cls, batch, args)
 
     def __init__(self) -> None:
         raise TypeError(

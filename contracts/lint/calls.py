@@ -105,7 +105,7 @@ class Calls(Expressions):
             if known is not None:
                 return known
             contract = contract_of(callee.thing) if isinstance(callee, Live) else None
-            if contract is not None:
+            if contract is not None and not (contract.unpacking is not None and _has_values_only(args)):
                 return self._call_stage(contract.spec, args)
         self.lend(args, f"given to {name}, whose code is not read")
         return UNKNOWN
@@ -213,6 +213,11 @@ class Calls(Expressions):
     def member(self, of: Instance, name: str) -> Value:
         """A method of the same class, or a constant of it."""
         return find_member(self, of, name)
+
+
+def _has_values_only(args: Arguments) -> bool:
+    """Whether the first argument is no batch: a function of plain values is then called as it is written."""
+    return not any(holders_in(argument.value) for argument in args.positional[:1])
 
 
 def _called(node: ast.expr) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from collections.abc import Set as AbstractSet
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.lint.names import COMPUTED
@@ -34,6 +35,7 @@ class Judge:
         self._reads = without_locals(boundary.reads.__qualname__)
         self._writes = without_locals(boundary.writes.__qualname__)
         self._typed = boundary.typed
+        self._unpacking = boundary.unpacking
         self._parameters = keyword_parameters(boundary.function)
         self._in_rules = {name for rule in boundary.reads.__batchpact__.rules.values() for name in _names_in(rule)}
 
@@ -116,8 +118,9 @@ class Judge:
         for field in self._spec.reads.fields:
             if field.key in used or self._is_needed(field):
                 continue
-            if self._is_parameter(field):
-                if field.name in self._trace.parameters:
+            filled = self._filled_by(field)
+            if filled:
+                if not filled.isdisjoint(self._trace.parameters):
                     continue
             elif self._trace.out_of_sight(_stores_of(field)):
                 continue
@@ -198,8 +201,14 @@ class Judge:
 
     # --- words ---------------------------------------------------------------------------------------------------
 
+    def _filled_by(self, field: FieldSpec) -> AbstractSet[str]:
+        """The parameters that take a field: of a function of plain values any field's, else an argument's."""
+        if self._unpacking is not None:
+            return self._unpacking.parameters_of(field.name)
+        return {field.name} if self._is_parameter(field) else set()
+
     def _is_parameter(self, field: FieldSpec) -> bool:
-        return field.place("arg") is not None and field.name in self._parameters
+        return self._unpacking is None and field.place("arg") is not None and field.name in self._parameters
 
     def _stands_in(self, field: FieldSpec, placement: PlacementName | None) -> bool:
         """Whether code that looks for the field in this store finds it."""

@@ -38,9 +38,10 @@ def own_instance(node: FunctionNode) -> ast.arg | None:
 
 
 def used_parameters(node: FunctionNode) -> frozenset[str]:
-    """The parameters whose names the code reads."""
+    """The parameters whose names the code reads, `**kwargs` among them."""
     loaded = {part.id for part in ast.walk(node) if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load)}
-    return frozenset(loaded & {parameter.arg for parameter in _parameters(node)})
+    more = [] if node.args.kwarg is None else [node.args.kwarg]
+    return frozenset(loaded & {parameter.arg for parameter in (*_parameters(node), *more)})
 
 
 def is_stub(node: FunctionNode) -> bool:

@@ -85,14 +85,19 @@ class _StageReader:
         """What the function is called with: its batch, `self`, and other arguments of which nothing is known."""
         boundary, node, site = self._boundary, self._code.node, self._trace.site
         given = Arguments(site, more=UNKNOWN)
+        itself = own_instance(node)
         batch = self._machine.batch(given=True, schema=boundary.reads if boundary.typed else None)
         parameter = batch_parameter(node, boundary.reads if boundary.typed else None)
-        if parameter is None:
+        if boundary.unpacking is not None:  # it is given values, and perhaps whole stores
+            parameter = None
+            stores = self._machine.batch(given=True).slots
+            for name, placement in boundary.unpacking.store_parameters.items():
+                given.keywords[name] = Argument(frozenset(stores[placement]), site)
+        elif parameter is None:
             self._trace.opaque[Opaque("taken by a parameter without a name", None, site)] = None
         else:
             given.keywords[parameter.arg] = Argument(one(batch), site)
             self._machine.is_data_proto = mentions(parameter.annotation, "DataProto")
-        itself = own_instance(node)
         if itself is not None and itself is not parameter:
             owner = Instance(
                 _class_of(self._function), self._code.source.class_of(node), self._code.scope, self._code.source
@@ -104,6 +109,8 @@ class _StageReader:
 
     def _returned(self, value: Value) -> None:
         """The stage returns a value: a batch, None, or a tuple that starts with one of these."""
+        if self._boundary.unpacking is not None:  # values, whose number and order the boundary knows
+            return
         for atom in value:
             if isinstance(atom, Items) and atom.complete and atom.elements:
                 self._returned(atom.elements[0].value)

@@ -23,7 +23,9 @@ def stages_of(target: str) -> list[Boundary]:
         SettingError: if the target leads nowhere, or to something that has no stage.
     """
     module, name, value = resolve(target)
-    found = {stage.spec.qualname: stage for stage in (_of_value(value) if name else _of_module(module))}
+    named = _of_value(value) if name else _of_module(module)
+    own = (stage if stage.alias_of is None else stage.alias_of for stage in named)  # whose names the code has
+    found = {stage.spec.qualname: stage for stage in own}
     if not found:
         expected = "a function under @stage, a pipeline of such functions, or a module that has some"
         raise wrong_target(target, "no stage of it has code", expected)

@@ -20,6 +20,7 @@ NAMES = [
     "StageFuture",
     "WorkerError",
     "WorkerGroup",
+    "alias",
     "checking",
     "contract_dispatch",
     "contract_of",

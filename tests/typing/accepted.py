@@ -12,7 +12,7 @@ from tensordict import TensorDict
 from torch import Tensor
 from typing_extensions import assert_type
 
-from batchpact.contracts import Pipeline, contract_of, stage
+from batchpact.contracts import Pipeline, Report, alias, contract_of, stage
 from batchpact.dataproto import DataProto
 from batchpact.schemas import (
     Arg,
@@ -91,6 +91,11 @@ def whiten_named(batch: Whiten.Reads) -> Whiten.Writes:
     return Whiten.Writes(whitened=batch.rewards)
 
 
+@stage(Whiten, unpack=True, names={"index": "uid"})
+def whiten_values(rewards: Tensor, index: np.ndarray, scale: float = 1.0) -> Tensor:
+    return rewards
+
+
 class Worker:
     @stage(Whiten)
     def whiten_carriers(self, data: DataProto) -> DataProto:
@@ -99,6 +104,12 @@ class Worker:
     @stage
     def whiten(self, batch: Whiten.Reads) -> Whiten.Writes:
         return Whiten.Writes(whitened=batch.rewards)
+
+    whiten_values = whiten.as_("whiten_values", rename={"rewards": "values"}, args={"scale": 1.0})
+
+    @stage(Whiten, unpack=True)
+    def whiten_rewards(self, rewards: Tensor) -> Tensor:
+        return rewards
 
     @stage
     async def whiten_later(self, batch: Whiten.Reads) -> Whiten.Writes:
@@ -135,6 +146,29 @@ def calls(data: DataProto, td: TensorDict, reads: Whiten.Reads, keys: Keys, work
     assert_type(worker.whiten(data), DataProto)
     assert_type(worker.whiten(reads), Whiten.Writes)
     assert_type(data.union(whiten(data)), DataProto)
+    assert_type(whiten_values(data, scale=2.0), DataProto)
+    assert_type(whiten_values(reads.rewards, index=reads.uid), Tensor)
+    assert_type(worker.whiten_rewards(data), DataProto)
+    assert_type(worker.whiten_rewards(reads.rewards), Tensor)
+
+
+def other_names(data: DataProto, td: TensorDict, reads: Whiten.Reads, worker: Worker) -> None:
+    values = whiten.as_("whiten_values", rename={"rewards": "values"}, args={"scale": 1.0})
+    assert_type(values(data), DataProto)
+    assert_type(values(reads), Whiten.Writes)
+    assert_type(alias(whiten, "whiten_values")(td), TensorDict)
+    assert_type(alias(whiten_carriers, "whiten_values")(data), DataProto)
+    assert_type(alias(worker.whiten, "whiten_values")(data), DataProto)
+    assert_type(worker.whiten_values(data), DataProto)
+    Pipeline("p", inputs=Whiten.Reads, stages=[values, worker.whiten_values, whiten_values])
+
+
+def statements(data: DataProto, td: TensorDict, pipeline: Pipeline) -> Report:
+    with Whiten.on(data, scale=2.0) as same, pipeline.observed({"use_critic": True}) as order:
+        assert_type(same, DataProto)
+    with Whiten.on(td) as same_td:
+        assert_type(same_td, TensorDict)
+    return order.report()
 
 
 async def async_calls(data: DataProto, reads: Whiten.Reads, worker: Worker) -> None:

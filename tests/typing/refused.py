@@ -79,11 +79,29 @@ def writes_into_its_columns(batch: Scale.Reads) -> Scale.Writes:
 named_by("reward_extra_keys")  # refused
 
 
-def calls(data: DataProto) -> None:
+@stage(Whiten, unpack=True)
+def values(rewards: Tensor) -> Tensor:
+    return rewards
+
+
+class Worker:
+    @stage
+    def whiten(self, batch: Whiten.Reads) -> Whiten.Writes:
+        return Whiten.Writes(whitened=batch.rewards)
+
+
+def calls(data: DataProto, worker: Worker) -> None:
     healthy(3)  # refused
     result: int = healthy(data)  # refused
     Pipeline("p", inputs=Whiten, stages=[healthy])  # refused
     Whiten.Writes.check_row([1])  # refused
     Whiten.Writes.check_row({}, level="off")  # refused
     reads: Whiten.Reads = Whiten.Writes.collate([{}])  # refused
+    values(3)  # refused
+    values(reward=data)  # refused
+    healthy.as_("other", renames={})  # refused
+    worker.whiten.as_("other")  # refused
+    stage(Whiten, names={"index": "uid"})  # refused
+    with Whiten.on() as batch:  # refused
+        print(batch)
     print(result, reads)
