@@ -1,7 +1,8 @@
 """What the newer trainer of verl 0.9.1 does in a step, written down as contracts: what its methods read and write.
 
-Two pipelines. `advantage` is what happens inside `_compute_advantage`: seven columns are fetched, padded, and put back
+Three pipelines. `advantage` is what happens inside `_compute_advantage`: seven columns are fetched, padded, put back
 under the keys of their rows. `step` is the whole of `_step_once` on jagged columns, from what the agent loop has put.
+`colocated` is what a colocated reward model, or a reward function beside it, is handed.
 """
 
 from __future__ import annotations
@@ -292,6 +293,53 @@ step = Pipeline(
     ],
     outputs=["metrics"],
     always=[~BYPASS | ROLLOUT_LOG_PROBS],
+)
+
+
+# --- inside _compute_reward_colocate ---------------------------------------------------------------------------------
+
+FUNCTION = config("reward.custom_reward_function.path")
+
+
+class HandedOut(BatchSchema):
+    """What `_compute_reward_colocate` makes of the three columns that it fetches."""
+
+    prompts: f.Prompts
+    responses: f.Responses
+    attention_mask: f.AttentionMask
+    raw_prompt: NonTensor[list[dict[str, str]]]
+
+
+class ScoreByFunction(StageSchema):
+    """`NaiveRewardManager.run_single`: the reward function of the user."""
+
+    class Reads(BatchSchema):
+        responses: f.Responses
+        attention_mask: f.AttentionMask
+        data_source: f.DataSource
+        reward_model: NonTensor[dict[str, str]]
+
+    class Writes(BatchSchema):
+        rm_scores: f.TokenLevelScores
+
+
+class ScoreByModel(StageSchema):
+    """`compute_score_disrm`: the reward model itself."""
+
+    class Reads(BatchSchema):
+        responses: f.Responses
+        attention_mask: f.AttentionMask
+        raw_prompt: NonTensor[list[dict[str, str]]]
+
+    class Writes(BatchSchema):
+        rm_scores: f.TokenLevelScores
+
+
+colocated = Pipeline(
+    "_compute_reward_colocate",
+    inputs=HandedOut,
+    stages=[when(FUNCTION, ScoreByFunction), when(~FUNCTION, ScoreByModel)],
+    outputs=["rm_scores"],
 )
 
 

@@ -106,6 +106,26 @@ def test_what_was_said_to_the_reference_is_said_to_the_critic(
     ]
 
 
+def test_the_older_trainer_says_it_to_a_copy() -> None:
+    from verl.protocol import DataProto
+    from verl.trainer.ppo.ray_trainer import RayPPOTrainer
+
+    told: list[bool] = []
+
+    def compute_log_prob(data: Any) -> TensorDict:
+        told.append(data["no_lora_adapter"])
+        return TensorDict({"log_probs": jagged([[-1.0] * 5] * 2)}, batch_size=2)
+
+    trainer = SimpleNamespace(ref_in_actor=True, actor_rollout_wg=SimpleNamespace(compute_log_prob=compute_log_prob))
+    sizes = {"prompts": 2, "responses": 3, "response_mask": 3, "input_ids": 5, "attention_mask": 5, "position_ids": 5}
+    batch = DataProto.from_dict({name: torch.ones(2, size).long() for name, size in sizes.items()})
+
+    RayPPOTrainer.__dict__["_compute_ref_log_prob"](trainer, batch)
+
+    assert told == [True]
+    assert batch.meta_info == {}
+
+
 def leaked() -> TensorDict:
     """The batch as it reaches the critic's worker."""
     from verl.utils import tensordict_utils as tu

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+import torch
 
 pytestmark = pytest.mark.peers
 pytest.importorskip("verl")
@@ -52,6 +53,23 @@ def test_it_dies_although_the_queue_holds_what_it_reads(queue: DictQueue, estima
     with pytest.raises(error, match=text):
         estimated(queue, estimator)
     assert {"prompts", "sum_pi_squared"} <= set(queue.columns(list(queue.rows)))
+
+
+@pytest.mark.parametrize("estimator", DIE)
+def test_on_the_whole_batch_it_runs(estimator: str) -> None:
+    """As in the older trainer, whose batch holds all that was written."""
+    import numpy as np
+    from verl.protocol import DataProto
+    from verl.trainer.ppo.ray_trainer import compute_advantage
+
+    config = Trainer(algorithm__gdpo_reward_keys=["format"]).config.algorithm
+    floats = dict.fromkeys(["token_level_rewards", "old_log_probs", "sum_pi_squared"], torch.full((4, 3), 0.5))
+    ones = {"prompts": (4, 2), "attention_mask": (4, 5), "response_mask": (4, 3)}
+    batch = {**floats, **{name: torch.ones(size).long() for name, size in ones.items()}}
+    columns = {"uid": np.array(list("aabb"), dtype=object), "format": np.array([0.0, 1.0, 0.0, 1.0])}
+    data = DataProto.from_dict({**batch, "reward_baselines": torch.zeros(4)}, non_tensors=columns)
+
+    assert compute_advantage(data, estimator, config=config).batch["advantages"].shape == (4, 3)
 
 
 @pytest.mark.parametrize("estimator", LIVE)

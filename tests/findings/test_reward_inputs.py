@@ -15,14 +15,9 @@ pytest.importorskip("verl")
 from omegaconf import OmegaConf
 from tensordict import NonTensorStack, TensorDict
 
-from batchpact.contracts import Pipeline, when
-from batchpact.schemas import BatchSchema, NonTensor, StageSchema, config
-from batchpact.schemas.rl import fields as f
-from tests.findings.contracts import found
+from tests.findings.contracts import colocated, found
 from tests.findings.queue import DictQueue
 from tests.findings.trainer import Trainer, put_rollout
-
-FUNCTION = config("reward.custom_reward_function.path")
 
 
 class Tokenizer:
@@ -116,48 +111,7 @@ def test_handed_the_whole_batch_it_runs(manager: Manager) -> None:
     assert manager.compute_rm_score(data).batch["rm_scores"].tolist() == [[0.0, 0.0, 1.0]] * 2
 
 
-class HandedOut(BatchSchema):
-    """What `_compute_reward_colocate` makes of the three columns that it fetches."""
-
-    prompts: f.Prompts
-    responses: f.Responses
-    attention_mask: f.AttentionMask
-    raw_prompt: NonTensor[list[dict[str, str]]]
-
-
-class ScoreByFunction(StageSchema):
-    """`NaiveRewardManager.run_single`: the reward function of the user."""
-
-    class Reads(BatchSchema):
-        responses: f.Responses
-        attention_mask: f.AttentionMask
-        data_source: f.DataSource
-        reward_model: NonTensor[dict[str, str]]
-
-    class Writes(BatchSchema):
-        rm_scores: f.TokenLevelScores
-
-
-class ScoreByModel(StageSchema):
-    """`compute_score_disrm`: the reward model itself."""
-
-    class Reads(BatchSchema):
-        responses: f.Responses
-        attention_mask: f.AttentionMask
-        raw_prompt: NonTensor[list[dict[str, str]]]
-
-    class Writes(BatchSchema):
-        rm_scores: f.TokenLevelScores
-
-
 def test_the_check_finds_it_before_anything_runs() -> None:
-    colocated = Pipeline(
-        "_compute_reward_colocate",
-        inputs=HandedOut,
-        stages=[when(FUNCTION, ScoreByFunction), when(~FUNCTION, ScoreByModel)],
-        outputs=["rm_scores"],
-    )
-
     assert found(colocated, "BP001") == [
         f"BP001 missing score_by_function: {field} declared non-tensor {kind}; nothing before writes it, "
         "and no known stage does; with reward.custom_reward_function.path=True"

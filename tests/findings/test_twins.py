@@ -29,6 +29,19 @@ def test_one_of_the_masks_still_counts_what_was_rejected(queue: DictQueue) -> No
     assert masks(queue) == {"response_mask": [3, 0, 2, 4], "loss_mask": [3, 5, 2, 4]}
 
 
+def test_the_older_trainer_makes_one_of_the_other_at_each_call() -> None:
+    from tensordict import TensorDict
+    from verl.workers.utils.padding import left_right_2_no_padding
+
+    ones = {"input_ids": (2, 5), "attention_mask": (2, 5), "position_ids": (2, 5)}
+    rejected = torch.tensor([[1, 1, 1], [0, 0, 0]])
+    batch = {**{name: torch.ones(size).long() for name, size in ones.items()}, "response_mask": rejected}
+
+    data = left_right_2_no_padding(TensorDict(batch, batch_size=2))
+
+    assert data["loss_mask"].tolist() == rejected.tolist()
+
+
 def test_the_mean_over_tokens_is_taken_over_tokens_that_were_rejected(queue: DictQueue) -> None:
     """An engine divides by `data["loss_mask"].sum()`, and the loss adds up what `response_mask` leaves."""
     from verl.trainer.ppo.core_algos import agg_loss
