@@ -215,7 +215,9 @@ class HandedTensorDict(TensorDict):  # type: ignore[no-untyped-call]  # tensordi
 
     def __reduce__(self) -> Any:
         tensors = dict(self.items())
-        if self.is_consolidated():  # all view one memory, and torch.save refuses such tensors where dtypes differ
+        if cast(
+            Any, self
+        ).is_consolidated():  # all view one memory, and torch.save refuses such tensors where dtypes differ
             tensors = {name: value.clone() for name, value in tensors.items()}
         return TensorDict(tensors, batch_size=self.batch_size, device=self.device).__reduce__()
 
