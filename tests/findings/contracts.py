@@ -105,6 +105,7 @@ class EstimateAdvantage(StageSchema):
         reward_baselines: Annotated[Float32[Tensor, "batch"], When(ESTIMATOR == "remax")]
         old_log_probs: Annotated[Floats, When(TOKEN_BASELINE)]
         sum_pi_squared: Annotated[Floats, When(TOKEN_BASELINE)]
+        rollout_is_weights: Annotated[Floats | None, When(TOKEN_BASELINE)] = None
 
     class Writes(BatchSchema):
         advantages: f.Advantages
