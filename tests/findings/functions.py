@@ -227,3 +227,37 @@ def balance(data: Any) -> Any:
     trainer = SimpleNamespace(actor_rollout_wg=None, _get_dp_size=lambda workers, role: 2)
     vars(RayPPOTrainer)["_balance_batch"](trainer, data, {})
     return data
+
+
+class PolicyLoss(StageSchema):
+    """What an actor's update minimises, on one micro-batch; the loss itself goes beside the batch."""
+
+    graph = "allow"
+
+    class Reads(BatchSchema):
+        old_log_probs: Floats
+        log_prob: Floats
+        advantages: f.Advantages
+        response_mask: f.ResponseMask
+        rollout_is_weights: Floats | None = None
+
+    class Writes(BatchSchema):
+        metrics: Metrics
+
+
+@stage(PolicyLoss)
+def policy_loss(data: Any, loss_mode: str) -> tuple[PolicyLoss.Writes, Tensor]:
+    from verl.trainer.ppo.core_algos import get_policy_loss_fn
+    from verl.workers.config import ActorConfig, PolicyLossConfig
+
+    losses = PolicyLossConfig(dro_beta=0.1, clip_cov_ratio=0.5, kl_cov_ratio=0.5)
+    sizes = {"rollout_n": 1, "ppo_mini_batch_size": 1, "ppo_micro_batch_size_per_gpu": 1}
+    loss, metrics = get_policy_loss_fn(loss_mode)(
+        old_log_prob=data.batch["old_log_probs"],
+        log_prob=data.batch["log_prob"],
+        advantages=data.batch["advantages"],
+        response_mask=data.batch["response_mask"],
+        rollout_is_weights=data.batch.get("rollout_is_weights"),
+        config=ActorConfig(strategy="fsdp", policy_loss=losses, **sizes),
+    )
+    return PolicyLoss.Writes(metrics=metrics), loss
