@@ -15,8 +15,8 @@ demo: $(DEMO)/.stamp  # train a small model by GRPO, under contract
 test: .venv/.stamp  # what needs neither verl nor Ray
 	.venv/bin/pytest
 
-test-peers: .venv-peers/.stamp  # against verl, TransferQueue and Ray
-	.venv-peers/bin/pytest -m "peers or ray" || test $$? -eq 5  # 5: no such test
+test-peers: .venv-peers/.stamp  # against verl, TransferQueue and Ray; TESTS=tests/findings: these alone
+	.venv-peers/bin/pytest $(TESTS) -m "peers or ray" || test $$? -eq 5  # 5: no such test
 
 # What never sees a TensorDict is left out.
 test-oldest: .venv/.stamp build/oldest/.stamp  # with the oldest tensordict that is supported

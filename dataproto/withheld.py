@@ -218,7 +218,12 @@ class HandedTensorDict(TensorDict):  # type: ignore[no-untyped-call]  # tensordi
         return derived
 
     def __reduce__(self) -> Any:
-        return TensorDict(dict(self.items()), batch_size=self.batch_size, device=self.device).__reduce__()
+        tensors = dict(self.items())
+        if cast(
+            Any, self
+        ).is_consolidated():  # all view one memory, and torch.save refuses such tensors where dtypes differ
+            tensors = {name: value.clone() for name, value in tensors.items()}
+        return TensorDict(tensors, batch_size=self.batch_size, device=self.device).__reduce__()
 
 
 def knowing(like: TensorDictBase, derived: TensorDict) -> TensorDict:

@@ -74,7 +74,7 @@ class Flow:
         self.live: list[int] = []
         self.edges: dict[tuple[int, int, str], None] = {}  # a set that keeps its order
         self._found: dict[Violation, int] = {}
-        self._ends = LooseEnds(self.stages)
+        self._ends = LooseEnds(self.stages, pipeline.inputs)
         self.findings = self._run()
 
     @property

@@ -17,19 +17,21 @@ class LooseEnds:
 
     Args:
         stages: the stages of the pipeline, in their order.
+        inputs: what the batch holds at the start.
     """
 
-    def __init__(self, stages: Sequence[StageSpec]) -> None:
+    def __init__(self, stages: Sequence[StageSpec], inputs: SchemaSpec) -> None:
         self._stages = stages
         self._read: dict[tuple[str, int], int] = {}
         self._twins: dict[str, set[str]] = {}
         self._asked: set[str] = set()
-        for stage in stages:
-            fields = (*stage.reads.fields, *stage.writes.fields)
-            for field in fields:
+        for schema in (inputs, *(schema for stage in stages for schema in (stage.reads, stage.writes))):
+            for field in schema.fields:
                 if field.same_as is not None:
                     self._twins.setdefault(field.key, set()).add(field.same_as)
                     self._twins.setdefault(field.same_as, set()).add(field.key)
+        for stage in stages:
+            fields = (*stage.reads.fields, *stage.writes.fields)
             for condition in (stage.when, *(field.when for field in fields)):
                 if condition is not None:
                     asked = (test.subject for test in questions_in(condition))

@@ -56,9 +56,10 @@ class Step:
         computed: list[tuple[FieldSpec, Dim, Expression, Held]] = []
         opened = {columns_key(column) for column in reads.columns}
         for field in reads.fields:
-            if all(place.placement == "arg" for place in field.places):
-                continue
             held = self._snapshot.held.get(field.key)
+            if all(place.placement == "arg" for place in field.places):
+                self._beside_the_batch(field, held)
+                continue
             if held is None:
                 if self._snapshot.opened and field.key in opened:
                     continue
@@ -77,6 +78,22 @@ class Step:
                 self._bind(field, held, computed)
         for field, dim, actual, held in computed:
             self._compare_expression(field, dim, actual, held)
+
+    def _beside_the_batch(self, field: FieldSpec, held: Held | None) -> None:
+        """Say that an argument stands in the batch as well: what belongs to one call has reached the next ones."""
+        if held is None:
+            return
+        written = held.field.places[0]
+        hint = "what stands in the batch is not handed out for it; give it by keyword, and write nothing under its name"
+        self._add(
+            "BP003",
+            field.key,
+            placement=written.placement,
+            actual=has_words(held.writer, written),
+            expected=placement_words(field),
+            hint=hint,
+            severity="warning",
+        )
 
     def _same_places(self, field: FieldSpec, held: Held) -> bool:
         """Compare placement, dtype or type, layout and rank; False where there is nothing left to compare."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -175,6 +176,16 @@ def test_our_result_may_be_made_for_verls_batch() -> None:
     result = run(lambda data: written(returns=RETURNS), scored(data_proto))
 
     assert (type(result), type(written(returns=RETURNS))) == (verl.DataProto, DataProto)
+
+
+@in_both
+def test_a_stage_may_copy_what_it_was_handed(container: Any) -> None:
+    """verl's own `deepcopy` of a DataProto consolidates the tensors and pickles them."""
+    copies: list[Any] = []
+
+    run(lambda data: copies.append(copy.deepcopy(data)), scored(container))
+
+    assert torch.equal(stores_of(copies[0]).tensors["rewards"], scored().batch["rewards"])
 
 
 def test_a_row_of_verls_batch_is_no_batch() -> None:

@@ -309,3 +309,15 @@ def test_jagged_on_another_axis() -> None:
     ]
     renamed = Annotated[Float32[Tensor, "batch h l"], Jagged("l")]
     assert findings({}, declare("Write", {}, {"ids": written}), declare("Read", {"ids": renamed})) == []
+
+
+def test_an_argument_that_stands_in_the_batch_is_said() -> None:
+    """What one call was told reaches the next ones, as `no_lora_adapter` does in verl's newer trainer."""
+    write, read = declare("Ref", {}, {"adapter_off": Meta[bool]}), declare("Values", {"adapter_off": Arg[bool]})
+
+    assert findings({}, write, read) == [
+        "BP003 place  values: adapter_off  'ref' writes meta bool; declared argument, passed with the call; "
+        "what stands in the batch is not handed out for it; give it by keyword, and write nothing under its name"
+    ]
+    assert report({}, write, read).ok
+    assert findings({}, read, write) == []

@@ -109,6 +109,11 @@ def test_a_twin_that_is_not_rewritten_with_the_other_drifts_apart() -> None:
     ]
 
 
+def test_twins_that_come_in_drift_apart_too() -> None:
+    (line,) = lines(plan(REJECTION, LOSS, inputs={"response_mask": Mask, "loss_mask": Twin}))
+    assert line.startswith("BP063 twins  rejection_sampling: response_mask  it is rewritten, and its twin loss_mask")
+
+
 def test_it_drifts_apart_where_the_stage_runs() -> None:
     (line,) = lines(plan(MASKS, when(REJECT, REJECTION), LOSS))
     assert line.endswith("with algorithm.rejection_sampling=True")
