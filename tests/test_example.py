@@ -14,7 +14,7 @@ import torch
 
 from batchpact.contracts import Figures, checking
 from batchpact.dataproto import DataProto
-from batchpact.dataproto.equality import equal
+from batchpact.schemas.equality import equal
 from grpo_arithmetic.__main__ import accuracies
 from grpo_arithmetic.data import prompt_batch, prompt_batches
 from grpo_arithmetic.faults import PROBLEMS
