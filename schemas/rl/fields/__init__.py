@@ -110,6 +110,7 @@ from batchpact.schemas.rl.fields.tokens import (
     Responses,
     RoutedExperts,
     TeacherIds,
+    WholeAttentionMask,
 )
 
 __all__ = [
@@ -200,6 +201,7 @@ __all__ = [
     "ValidationMetrics",
     "Values",
     "WeightPow",
+    "WholeAttentionMask",
     "jagged",
     "tags",
 ]

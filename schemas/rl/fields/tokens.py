@@ -37,6 +37,15 @@ AttentionMask = Annotated[
     Field(description="1 where an input token is real, 0 where it is padding on either side. Source: rollout."),
     Pad(0, side={"prompt": "left"}),
 ]
+WholeAttentionMask = Annotated[
+    Int64[Tensor, "batch length"],
+    Binary(),
+    Field(
+        description="The attention mask for a stage that reads neither prompts nor responses, and so knows of one "
+        "length only. Source: rollout."
+    ),
+    Pad(0),
+]
 PositionIds = Annotated[
     Int64[Tensor, "batch prompt+response"],
     Field(ge=0, description="The place of each input token in its text, from 0, without padding. Source: rollout."),

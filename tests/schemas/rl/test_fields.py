@@ -10,6 +10,8 @@ from batchpact.schemas import BatchSchema, FieldSpec
 from batchpact.schemas.rl import fields
 from batchpact.schemas.rl.fields import jagged, tags
 
+TOKENS = {"prompt", "response", "prompt+response", "length"}
+DIMS = TOKENS | {"...", "1", "4", "layer", "expert", "candidate"}
 PLACEMENTS = ("Arg", "Meta", "NonTensor", "Tag")
 
 
@@ -53,7 +55,7 @@ def test_a_tensor_is_dense_over_prompts_and_responses(name: str) -> None:
 
     assert place.layout in (None, "dense")
     assert dims[0] == "batch"
-    assert set(dims[1:]) <= {"prompt", "response", "prompt+response", "...", "1", "4", "layer", "expert", "candidate"}
+    assert set(dims[1:]) <= DIMS
 
 
 @pytest.mark.parametrize("name", JAGGED)
