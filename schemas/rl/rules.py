@@ -31,7 +31,6 @@ class WholeTexts(BatchSchema):
     attention_mask: f.AttentionMask
     position_ids: f.AnyPositionIds
     response_mask: f.ResponseMask
-    num_turns: f.NumTurns | None = None
 
     @rule
     def input_ids_are_prompts_then_responses(self) -> Tensor:
@@ -46,18 +45,22 @@ class WholeTexts(BatchSchema):
         return ((places == real.cumsum(dim=1) - 1) | ~real).all(dim=1)
 
     @rule
-    def response_mask_fits_the_text(self) -> Tensor:
-        """The response_mask is the tail of attention_mask where there is one turn, and inside of it everywhere."""
+    def response_mask_stays_inside_the_text(self) -> Tensor:
+        """The response_mask is 0 where attention_mask is."""
+        return (self.response_mask <= self.attention_mask[:, self.prompts.shape[1] :]).all(dim=1)
+
+
+class CountedTexts(WholeTexts):
+    """Texts with the number of their turns: in a single answer every token is the policy's own."""
+
+    num_turns: f.NumTurns
+
+    @rule
+    def response_mask_is_the_tail_in_one_turn(self) -> Tensor:
+        """The response_mask is the tail of attention_mask where there is one turn."""
         tail = self.attention_mask[:, self.prompts.shape[1] :]
-        inside = (self.response_mask <= tail).all(dim=1)
-        if self.num_turns is None:
-            return inside
         several = torch.from_numpy(np.asarray(self.num_turns.tolist(), dtype=np.int64) > ONE_TURN).to(tail.device)
-        return inside & (several | (self.response_mask == tail).all(dim=1))
-
-
-ONE_TURN = 2
-"""A question and its answer: verl counts both."""
+        return several | (self.response_mask == tail).all(dim=1)
 
 
 class JaggedTexts(BatchSchema):
@@ -167,6 +170,10 @@ class MaskedAdvantages(BatchSchema):
         if is_jagged(self.advantages):
             return ~_any_in(self.response_mask, (self.advantages.values() != 0) & (self.response_mask.values() == 0))
         return ((self.advantages == 0) | self.response_mask.bool()).all(dim=1)
+
+
+ONE_TURN = 2
+"""A question and its answer: verl counts both."""
 
 
 def _speaks(log_probs: Tensor, mask: Tensor) -> Tensor:

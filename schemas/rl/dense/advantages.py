@@ -27,25 +27,24 @@ class GroupReads(RewardReads):
     uid: f.Uid
 
 
-class Estimator(StageSchema):
-    """Say of each response token how much better it was than expected."""
+class EstimatorWrites(BatchSchema):
+    """What every estimator writes."""
 
-    class Reads(RewardReads):
-        pass
-
-    class Writes(BatchSchema):
-        advantages: f.Advantages
-        returns: f.Returns
+    advantages: f.Advantages
+    returns: f.Returns
 
 
-class GroupEstimator(Estimator):
+class GroupEstimator(StageSchema):
     """Compare the reward of each response with the others of its group: the contract of all who do no more."""
 
     class Reads(GroupReads):
         pass
 
+    class Writes(EstimatorWrites):
+        pass
 
-class Gae(Estimator):
+
+class Gae(StageSchema):
     """Weigh rewards against the critic's values (Schulman et al. 2015, arXiv:1506.02438), whitened over the batch.
 
     The advantages are not 0 outside the mask; whoever sums them has to mask them.
@@ -56,64 +55,91 @@ class Gae(Estimator):
         gamma: f.Gamma = 1.0
         lam: f.Lam = 1.0
 
+    class Writes(EstimatorWrites):
+        pass
 
-class Grpo(GroupEstimator):
+
+class Grpo(StageSchema):
     """Normalise the reward of a response within its group (Shao et al. 2024, arXiv:2402.03300)."""
 
     class Reads(GroupReads):
         norm_adv_by_std_in_grpo: f.NormAdvByStd = True
 
+    class Writes(EstimatorWrites):
+        pass
 
-class GrpoVectorized(GroupEstimator):
+
+class GrpoVectorized(StageSchema):
     """GRPO without a loop over rows."""
 
     class Reads(GroupReads):
         norm_adv_by_std_in_grpo: f.NormAdvByStd = True
 
+    class Writes(EstimatorWrites):
+        pass
 
-class GrpoPassk(GroupEstimator):
+
+class GrpoPassk(StageSchema):
     """Reward the best response of a group by its lead over the second (arXiv:2503.19595)."""
 
     class Reads(GroupReads):
         norm_adv_by_std_in_grpo: f.NormAdvByStd = True
 
+    class Writes(EstimatorWrites):
+        pass
 
-class Rloo(GroupEstimator):
+
+class Rloo(StageSchema):
     """Compare a response with the mean of the others (Ahmadian et al. 2024, arXiv:2402.14740)."""
 
     class Reads(GroupReads):
         pass
 
+    class Writes(EstimatorWrites):
+        pass
 
-class RlooVectorized(GroupEstimator):
+
+class RlooVectorized(StageSchema):
     """RLOO without a loop over rows."""
 
     class Reads(GroupReads):
         pass
 
+    class Writes(EstimatorWrites):
+        pass
 
-class ReinforcePlusPlusBaseline(GroupEstimator):
+
+class ReinforcePlusPlusBaseline(StageSchema):
     """Subtract the mean of the group and whiten over the batch (Hu et al. 2025, arXiv:2501.03262)."""
 
     class Reads(GroupReads):
         pass
 
+    class Writes(EstimatorWrites):
+        pass
 
-class Opo(GroupEstimator):
+
+class Opo(StageSchema):
     """Subtract the group's mean reward, weighed by lengths (Hao et al. 2025, arXiv:2505.23585)."""
 
     class Reads(GroupReads):
         pass
 
+    class Writes(EstimatorWrites):
+        pass
 
-class Gpg(GroupEstimator):
+
+class Gpg(StageSchema):
     """Subtract the mean of the group and scale by the share of rewards that are not 0."""
 
     class Reads(GroupReads):
         pass
 
+    class Writes(EstimatorWrites):
+        pass
 
-class Gdpo(Estimator):
+
+class Gdpo(StageSchema):
     """Normalise every part of a reward within the group before they are summed (arXiv:2601.05242).
 
     The parts are columns whose names stand under `algorithm.gdpo_reward_keys`; only the data knows them. The rewards
@@ -126,19 +152,28 @@ class Gdpo(Estimator):
         gdpo_reward_keys: f.GdpoRewardKeys
         gdpo_reward_weights: f.GdpoRewardWeights | None = None
 
+    class Writes(EstimatorWrites):
+        pass
 
-class ReinforcePlusPlus(Estimator):
+
+class ReinforcePlusPlus(StageSchema):
     """Discount the rewards to come and whiten over the batch (Hu et al. 2025, arXiv:2501.03262)."""
 
     class Reads(RewardReads):
         gamma: f.Gamma = 1.0
 
+    class Writes(EstimatorWrites):
+        pass
 
-class Remax(Estimator):
+
+class Remax(StageSchema):
     """Subtract the reward of the greedy answer (Li et al. 2023, arXiv:2310.10505)."""
 
     class Reads(RewardReads):
         reward_baselines: f.RewardBaselines
+
+    class Writes(EstimatorWrites):
+        pass
 
 
 class TokenBaselineReads(GroupReads):
@@ -149,21 +184,27 @@ class TokenBaselineReads(GroupReads):
     rollout_is_weights: Annotated[f.RolloutIsWeights, When(IS_WEIGHTS)]
 
 
-class OptimalTokenBaseline(Estimator):
+class OptimalTokenBaseline(StageSchema):
     """Subtract the baseline of least variance at each token, over the texts of a group so far."""
 
     class Reads(TokenBaselineReads):
         pass
 
+    class Writes(EstimatorWrites):
+        pass
 
-class TirOptimalTokenBaseline(Estimator):
+
+class TirOptimalTokenBaseline(StageSchema):
     """The optimal token baseline for several turns: what tools answered is left out of the count."""
 
     class Reads(TokenBaselineReads):
         pass
 
+    class Writes(EstimatorWrites):
+        pass
 
-ESTIMATORS: dict[str, type[Estimator]] = {
+
+ESTIMATORS: dict[str, type[StageSchema]] = {
     "gae": Gae,
     "gdpo": Gdpo,
     "gpg": Gpg,

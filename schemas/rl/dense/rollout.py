@@ -8,7 +8,7 @@ from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.markers import When
 from batchpact.schemas.rl import fields as f
 from batchpact.schemas.rl.conditions import DISTILLATION, ROUTING_REPLAY, SAMPLING_LOG_PROBS
-from batchpact.schemas.rl.rules import WholeTexts
+from batchpact.schemas.rl.rules import CountedTexts
 from batchpact.schemas.stage import Repeat, StageSchema
 
 
@@ -49,13 +49,12 @@ class PromptReads(BatchSchema, extra="allow"):
     validation: f.Validate = False
 
 
-class RolloutWrites(WholeTexts, extra="allow"):
+class RolloutWrites(CountedTexts, extra="allow"):
     """Texts with their masks, and what an agent loop and an inference server say of each.
 
     Agent loops add fields of their own.
     """
 
-    num_turns: f.NumTurns
     rollout_log_probs: Annotated[f.RolloutLogProbs, When(SAMPLING_LOG_PROBS)]
     routed_experts: Annotated[f.RoutedExperts, When(ROUTING_REPLAY)]
     multi_modal_inputs: f.MultiModalInputs

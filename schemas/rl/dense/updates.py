@@ -58,10 +58,13 @@ class UpdateActor(StageSchema):
         pass
 
 
-class UpdateActorOnGroups(UpdateActor):
+class UpdateActorOnGroups(StageSchema):
     """The update after an estimator that compares groups, whose advantages are 0 outside the mask."""
 
     class Reads(MaskedAdvantages, UpdateActor.Reads):
+        pass
+
+    class Writes(UpdateWrites):
         pass
 
 

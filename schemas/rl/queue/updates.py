@@ -59,12 +59,15 @@ class UpdateActor(StageSchema):
         pass
 
 
-class UpdateActorOnGroups(UpdateActor):
+class UpdateActorOnGroups(StageSchema):
     """The update after an estimator that compares groups, whose advantages are 0 outside the mask."""
 
     class Reads(MaskedAdvantages, UpdateActor.Reads):
         response_mask: j.ResponseMask
         advantages: j.Advantages
+
+    class Writes(UpdateWrites):
+        pass
 
 
 class LogMetrics(StageSchema):

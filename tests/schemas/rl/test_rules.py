@@ -16,6 +16,7 @@ from batchpact.schemas.rl.fields import jagged as j
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.values import check_values
 
+from ..support import objects
 from .batches import PROMPT, PROMPT_LENGTHS, RESPONSE_LENGTHS, TOOL, dense, jagged, per_token, texts
 
 
@@ -31,6 +32,7 @@ class JaggedAdvantages(rules.MaskedAdvantages):
 
 DENSE = [
     rules.WholeTexts,
+    rules.CountedTexts,
     rules.GroupsShareTheirPrompt,
     rules.RolloutLogProbsSpeak,
     rules.OldLogProbsSpeak,
@@ -75,8 +77,8 @@ def test_a_rule_says_in_words_what_must_hold(schema: type[BatchSchema]) -> None:
     [
         (rules.WholeTexts, planted("input_ids", (2, PROMPT), 3), "input_ids_are_prompts_then_responses: row 2"),
         (rules.WholeTexts, planted("position_ids", (1, 4), 0), "position_ids_follow_the_mask: row 1"),
-        (rules.WholeTexts, planted("response_mask", (0, 1), 0), "response_mask_fits_the_text: row 0"),
-        (rules.WholeTexts, planted("response_mask", (2, 4), 1), "response_mask_fits_the_text: row 2"),
+        (rules.WholeTexts, planted("response_mask", (2, 4), 1), "response_mask_stays_inside_the_text: row 2"),
+        (rules.CountedTexts, planted("response_mask", (0, 1), 0), "response_mask_is_the_tail_in_one_turn: row 0"),
         (rules.OldLogProbsSpeak, planted("old_log_probs", (1,), 0.0), "old_log_probs_are_not_all_zero: row 1"),
         (rules.RefLogProbSpeaks, planted("ref_log_prob", (3,), 0.0), "ref_log_prob_is_not_all_zero: row 3"),
         (
@@ -121,11 +123,14 @@ def test_several_axes_of_places_follow_the_mask_with_the_first() -> None:
     assert len(found(rules.WholeTexts, dense(position_ids=places))) == 1
 
 
-def test_without_turn_counts_the_mask_stays_inside_the_text() -> None:
-    stores = dense(**planted("response_mask", (0, 1), 0))
-    stores.columns.pop("__num_turns__")  # type: ignore[attr-defined]  # a dict here
+def test_what_a_tool_answered_is_outside_the_mask() -> None:
+    """Row 3 has several turns: its mask is no tail. With one turn it would have to be."""
+    stores = dense()
+    counted = stores._replace(columns={**stores.columns, "__num_turns__": objects(2, 2, 2, 2)})
 
-    assert found(rules.WholeTexts, stores) == []
+    assert found(rules.WholeTexts, counted) == []
+    (text,) = found(rules.CountedTexts, counted)
+    assert text == "response_mask_is_the_tail_in_one_turn: it does not hold in row 3"
 
 
 def test_a_row_without_a_token_that_counts_has_nothing_to_say() -> None:
