@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from batchpact.schemas import BatchSchema, FieldSpec
 from batchpact.schemas.rl import fields
 from batchpact.schemas.rl.fields import jagged, tags
+
+from .specs import spec
 
 TOKENS = {"prompt", "response", "prompt+response", "length"}
 DIMS = TOKENS | {"...", "1", "4", "layer", "expert", "candidate"}
@@ -29,13 +30,6 @@ EVERY = [
     for module, found in (("fields", VOCABULARY), ("jagged", JAGGED), ("tags", TAGS))
     for name, value in found.items()
 ]
-
-
-def spec(annotation: Any) -> FieldSpec:
-    class Reads(BatchSchema):
-        x: annotation
-
-    return Reads.__batchpact__.spec.fields[0]
 
 
 @pytest.mark.parametrize("annotation", EVERY)
@@ -72,38 +66,6 @@ def test_a_field_means_the_same_in_both_layouts(name: str) -> None:
     places = [place.model_copy(update={"layout": "dense", "ragged": None}) for place in ragged.places]
 
     assert ragged.model_copy(update={"places": tuple(places)}) == dense
-
-
-def test_an_argument_is_filled_from_the_configuration_or_by_the_trainer() -> None:
-    arguments = [spec(annotation) for annotation in VOCABULARY.values()]
-    sources = {field.source for field in arguments if field.places[0].placement == "arg"}
-
-    assert "algorithm.gamma" in sources
-    assert all(source is None or "." in source for source in sources)
-
-
-@pytest.mark.parametrize("name", ["RolloutLogProbs", "OldLogProbs", "RefLogProb", "TeacherLogprobs"])
-def test_a_missing_log_prob_has_no_silent_zero(name: str) -> None:
-    """0 would be probability one."""
-    assert spec(VOCABULARY[name]).pad is None
-    assert spec(VOCABULARY[name]).fill is None
-
-
-def test_what_is_padded_on_the_left_says_so() -> None:
-    sides = {name: pad.side for name in ("Prompts", "Responses", "InputIds") if (pad := spec(VOCABULARY[name]).pad)}
-
-    assert sides == {"Prompts": "left", "Responses": "right", "InputIds": {"prompt": "left"}}
-
-
-def test_the_loss_mask_is_the_twin_of_the_response_mask() -> None:
-    assert spec(VOCABULARY["LossMask"]).same_as == "response_mask"
-    assert spec(JAGGED["LossMask"]).same_as == "response_mask"
-
-
-def test_the_roles_of_rows() -> None:
-    roles = {name: spec(value).role for name, value in VOCABULARY.items()}
-
-    assert {name: role for name, role in roles.items() if role} == {"Uid": "group", "BatchKeys": "key"}
 
 
 def test_the_public_names_are_what_is_declared() -> None:
