@@ -1,4 +1,4 @@
-"""The project locks its own vocabulary: `docs/batchpact.lock.json` says what `schemas/rl` declares."""
+"""The project locks its own vocabulary: `docs/batchpact.lock.json` says what both folders called `rl` declare."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_every_module_with_contracts_is_a_target(monkeypatch: pytest.MonkeyPatch
     monkeypatch.chdir(ROOT)
     package = batchpact.schemas.rl
     modules = [
-        importlib.import_module(f"{package.__name__}.{found.name}") for found in pkgutil.iter_modules(package.__path__)
+        importlib.import_module(found.name) for found in pkgutil.walk_packages(package.__path__, f"{package.__name__}.")
     ]
     holding = [
         module.__name__
@@ -45,4 +45,4 @@ def test_every_module_with_contracts_is_a_target(monkeypatch: pytest.MonkeyPatch
         )
     ]
 
-    assert sorted(project_targets()) == holding
+    assert sorted(project_targets()) == ["batchpact.contracts.rl", *sorted(holding)]

@@ -1,5 +1,7 @@
-"""The vocabulary of RL post-training: fields and stages of GRPO, named as verl names them.
+"""The vocabulary of RL post-training: fields, rules and stages of PPO and GRPO, named as verl 0.9.1 names them.
 
-`fields.py` has every field once, with placement, dtype, shape, meaning and source; `grpo.py` has the stages of a GRPO
-step, as schemas that a team's own functions keep to.
+`fields` has every field once, with placement, dtype, shape, meaning and source; `rules.py` what must be true of several
+together; `conditions.py` what a configuration switches. `grpo.py` has the stages of a plain GRPO step, as schemas that
+a team's own functions keep to. `dense` and `queue` have the stages of verl's two trainers, and `batchpact.contracts.rl`
+the pipelines over them.
 """

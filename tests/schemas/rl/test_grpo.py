@@ -23,7 +23,7 @@ def whole_batch() -> Stores:
     """Everything that a GRPO step ever holds, for two prompts with two responses each."""
     response = (ROWS, RESPONSE)
     whole = (ROWS, PROMPT + RESPONSE)
-    floats = ("old_log_probs", "ref_log_prob", "token_level_scores", "token_level_rewards", "advantages", "returns")
+    floats = ("token_level_scores", "token_level_rewards", "advantages", "returns")
     return Stores(
         tensors={
             "prompts": torch.randint(0, 50, (ROWS, PROMPT)),
@@ -33,6 +33,7 @@ def whole_batch() -> Stores:
             "position_ids": torch.randint(0, 8, whole),
             "response_mask": torch.randint(0, 2, response),
             **{name: torch.randn(response) for name in floats},
+            **{name: -torch.rand(response) for name in ("old_log_probs", "ref_log_prob")},
         },
         columns={"uid": objects(*"aabb"), "data_source": objects(*["math"] * ROWS), "ground_truth": objects(*"1122")},
         meta={"temperature": 1.0, "global_steps": 1, "metrics": {"loss": 0.5}},

@@ -1,0 +1,7 @@
+"""The stages of verl's newer trainer (`verl.trainer.ppo.v1.trainer_base`): jagged tensors in TransferQueue.
+
+In their order: `rollout.py`, `reward.py`, `engines.py`, `advantages.py`, `updates.py`. The driver holds keys and tags;
+where it fetches columns, works on them as a dense batch of its own and puts some back, there is a schema for what it
+fetches and one for what it puts. Position ids are those of text; a vision model has `MultiAxisPositionIds` instead.
+`batchpact.contracts.rl` has the pipelines.
+"""
