@@ -51,7 +51,7 @@ def alias(
     """
     if isinstance(stage, MethodType):
         return MethodType(alias(stage.__func__, name, rename=rename, args=args), stage.__self__)  # type: ignore[return-value]
-    from batchpact.contracts.decorator import contract_of, staged
+    from batchpact.contracts.decorator import contract_of
 
     boundary = contract_of(stage)
     if boundary is None or not inspect.isfunction(stage):
@@ -59,13 +59,26 @@ def alias(
         hint = "of a group's worker, name it in the class: other = method.as_(...)" if boundary is not None else ""
         text = "only a stage function or a bound method has other names"
         raise DeclarationError(f"in alias({name!r})", [Violation(code="BP051", field=shown, actual=text, hint=hint)])
+    return alias_of(boundary, name, rename=rename, args=args)  # type: ignore[return-value]
+
+
+def alias_of(
+    boundary: Boundary,
+    name: str,
+    /,
+    *,
+    rename: Mapping[str, str] | None = None,
+    args: Mapping[str, object] | None = None,
+) -> Callable[..., Any]:
+    """`alias` of the stage with this contract."""
+    from batchpact.contracts.decorator import staged
+
     keys, values = dict(rename or {}), dict(args or {})
     problems = [*_wrong_keys(boundary, keys), *_wrong_args(boundary, values)]
     if problems:
         found = [Violation(code="BP051", field=key, actual=text, hint=hint) for key, text, hint in problems]
         raise DeclarationError(f"in the alias '{name}' of stage '{boundary.name}'", found)
-    made = _renamed(boundary, name, keys, values)
-    return staged(made)  # type: ignore[return-value]
+    return staged(_renamed(boundary, name, keys, values))
 
 
 def _renamed(boundary: Boundary, name: str, keys: Mapping[str, str], values: Mapping[str, object]) -> Boundary:

@@ -11,7 +11,7 @@ from typing import Any, Concatenate, Literal, overload
 from torch.compiler import is_dynamo_compiling
 
 from batchpact.contracts import registry, statements  # noqa: F401  # statements say what `StageSchema.on` does
-from batchpact.contracts.aliases import alias
+from batchpact.contracts.aliases import alias_of
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.level_off import unchecked
 from batchpact.contracts.passage import Passage
@@ -173,7 +173,8 @@ def staged(boundary: Boundary) -> Callable[..., Any]:
 
 def _named(made: Callable[..., Any]) -> Callable[..., Any]:
     """A stage that can be given another name."""
-    made.as_ = partial(alias, made)  # type: ignore[attr-defined]
+    # By the contract, which can be pickled: a decorator above takes this over, and Ray sends it along.
+    made.as_ = partial(alias_of, made.contract)  # type: ignore[attr-defined]
     return made
 
 
