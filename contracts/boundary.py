@@ -236,7 +236,7 @@ class Boundary:
         """
         started = perf_counter()
         settings = current()
-        level: Level = settings.level or self.level or "structure"
+        level = self.level_under(settings)
         carrier = None if isinstance(batch, BatchSchema) else carrier_of(batch)
         source = self.stores_of(batch) if carrier is None else carrier.stores(batch)
         if whole is None and KEPT_BACK in source.meta:
@@ -248,6 +248,10 @@ class Boundary:
         self._hand_out(passage, whole)
         passage.checked = perf_counter() - started
         return passage
+
+    def level_under(self, settings: Settings) -> Level:
+        """What is checked of a call: what the settings say, or what the stage asks for."""
+        return settings.level or self.level or "structure"
 
     def stores_of(self, instance: BatchSchema) -> Stores:
         """What an instance of the Reads holds; under another name of the stage it may be one of its own Reads."""

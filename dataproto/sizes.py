@@ -15,7 +15,7 @@ import torch
 from tensordict import TensorDictBase
 
 from batchpact.schemas.axes import is_jagged, offsets_of
-from batchpact.schemas.stores import Column
+from batchpact.schemas.stores import Column, Stores
 
 _SHARED_CODE = (type, ModuleType, FunctionType, BuiltinFunctionType, MethodType)
 _UNITS = ("B", "KB", "MB", "GB", "TB")
@@ -55,6 +55,15 @@ def value_bytes(value: object) -> int:
     if isinstance(value, TensorDictBase):
         return tensor_bytes(dict(value.items()))
     return _bytes(value) if isinstance(value, torch.Tensor) else 0
+
+
+def field_bytes(stores: Stores) -> dict[str, int]:
+    """The bytes of each field that a batch holds: those of a tensor's elements, all others with all they refer to."""
+    return {
+        key: value_bytes(value) if placement == "tensor" else deep_bytes(value)
+        for placement, held in stores.by_placement()
+        for key, value in held.items()
+    }
 
 
 def column_bytes(column: Column) -> int:

@@ -18,8 +18,9 @@ from batchpact.contracts.queue.waiting import run, wait
 from batchpact.contracts.reporting import OBSERVERS
 from batchpact.contracts.settings import current
 from batchpact.contracts.variants import Variants
-from batchpact.dataproto.sizes import deep_bytes, value_bytes
+from batchpact.dataproto.sizes import field_bytes
 from batchpact.schemas.errors import ContractError
+from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation, Where
 
 
@@ -118,7 +119,7 @@ class _Visit:
         The boundary tells the rest.
         """
         asked, held, settings = self._asked, self._held, current()
-        level = settings.level or self._boundary.level or "structure"
+        level = self._boundary.level_under(settings)
         told = level != "off" and settings.action == "raise"
         violations = [*self._boundary.misnamed, *asked.violations, *partly(asked.open, held, lacking)]
         violations += missing([spec for spec in asked.open if spec.key not in lacking], held)
@@ -144,9 +145,8 @@ class _Visit:
         self._passage.started = self._started
         if OBSERVERS.get():
             stores = batch.stores()
-            tensors = {key: value_bytes(value) for key, value in stores.tensors.items()}
-            columns = {key: deep_bytes(value) for key, value in stores.columns.items() if key not in tags}
-            self._passage.shipped = {**tensors, **columns}
+            columns = {key: column for key, column in stores.columns.items() if key not in tags}
+            self._passage.shipped = field_bytes(Stores(stores.tensors, columns, {}))
         handed, place = self._passage.handed, self._place
         if isinstance(place, int):
             return function(*self._args[:place], handed, *self._args[place + 1 :], **self._kwargs)

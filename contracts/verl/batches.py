@@ -22,7 +22,7 @@ from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.handout import HandOut
 from batchpact.dataproto.padding import pad_dataproto_to_divisor
 from batchpact.dataproto.refusal import refuse
-from batchpact.dataproto.sizes import deep_bytes, value_bytes
+from batchpact.dataproto.sizes import field_bytes
 from batchpact.schemas.errors import BatchError
 from batchpact.schemas.keys import row_keys, shown_key
 from batchpact.schemas.stores import Stores, rows_of
@@ -169,9 +169,4 @@ def _bytes(data: Any) -> dict[str, int]:
     """The bytes of each field that travels; each row counts once, whoever gets it."""
     carrier = carrier_of(data)
     stores = Stores.empty() if carrier is None else carrier.stores(data)
-    return {
-        key: value_bytes(value) if placement == "tensor" else deep_bytes(value)
-        for placement, held in stores.by_placement()
-        for key, value in held.items()
-        if key not in (KEPT_BACK, TOLD_NAMES)
-    }
+    return {key: size for key, size in field_bytes(stores).items() if key not in (KEPT_BACK, TOLD_NAMES)}

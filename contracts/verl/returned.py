@@ -13,7 +13,7 @@ from batchpact.contracts.arguments import Filled
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.kept_back import KEPT_BACK
 from batchpact.contracts.passage import Passage
-from batchpact.contracts.settings import Level, current
+from batchpact.contracts.settings import current
 from batchpact.contracts.told_names import TOLD_NAMES
 from batchpact.contracts.variants import Answers
 from batchpact.contracts.verl.methods import MethodContract
@@ -110,7 +110,7 @@ class Check:
         """A call of which the batch is not known, or no longer."""
         known = self.passage
         settings = current() if known is None else known.settings
-        level: Level = (settings.level or boundary.level or "structure") if known is None else known.level
+        level = boundary.level_under(settings) if known is None else known.level
         return Passage(
             batch=result,
             carrier=carrier_of(result),

@@ -15,7 +15,7 @@ from batchpact.dataproto.carriers import OURS
 from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.padding import pad_dataproto_to_divisor
 from batchpact.dataproto.row_marks import Mask
-from batchpact.dataproto.sizes import deep_bytes, value_bytes
+from batchpact.dataproto.sizes import deep_bytes, field_bytes
 from batchpact.dataproto.withheld import Elsewhere
 from batchpact.schemas.describe import describe_in_store
 from batchpact.schemas.stores import Stores, rows_of
@@ -69,12 +69,7 @@ def ship(boundary: Boundary, passage: Passage, groups: int) -> Shipment:
 
 def shipped_bytes(data: DataProto, args: Mapping[str, object]) -> dict[str, int]:
     """The bytes of each field of a batch that travels, and of the arguments."""
-    sizes = {
-        key: value_bytes(value) if placement == "tensor" else deep_bytes(value)
-        for placement, held in data.stores().by_placement()
-        for key, value in held.items()
-    }
-    return {**sizes, **{key: deep_bytes(value) for key, value in args.items()}}
+    return {**field_bytes(data.stores()), **{key: deep_bytes(value) for key, value in args.items()}}
 
 
 def kept_back(boundary: Boundary, passage: Passage) -> Stores | None:

@@ -13,7 +13,7 @@ from batchpact.contracts.configuration import config_in_use
 from batchpact.contracts.decorator import find_batch
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.reporting import OBSERVERS
-from batchpact.contracts.settings import Level, current
+from batchpact.contracts.settings import current
 from batchpact.contracts.variants import Answers, Variants
 from batchpact.contracts.workers.futures import Sent, StageFuture
 from batchpact.contracts.workers.passing import passes
@@ -114,7 +114,7 @@ class StageCall:
         place, settings = self._place(), current()
         if not before.passable(place, self._groups) or not passes(before.boundary, self.contract):
             return None
-        level: Level = settings.level or self.contract.level or "structure"
+        level = self.contract.level_under(settings)
         if level == "values":  # rules look at all rows
             return None
         answers = self._variants.answers(DataProto(), (), kwargs)
