@@ -49,6 +49,7 @@ class Flow:
 
     Attributes:
         findings: what is wrong.
+        broken: the points in which each of the findings is.
         one: whether one configuration was looked at, not all.
         stages: the stages, with their conditions about nothing but this pipeline.
         space: the configurations.
@@ -107,6 +108,7 @@ class Flow:
         if self._pipeline.outputs and not broken:  # else nobody said what is wanted, or a reader is missing anyway
             for violation, writer in self._ends.unread(self._state, self._pipeline.outputs):
                 self._add(violation, writer, self.valid, "writes")
+        self.broken = list(self._found.values())
         return [self._with_configuration(violation, points) for violation, points in self._found.items()]
 
     def _take(self, at: int, stage: StageSpec) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise, product
+from typing import TypeAlias
 
 from batchpact.contracts.configuration import ABSENT
 from batchpact.schemas.condition_specs import (
@@ -35,13 +36,20 @@ _EXACT = 3
 
 Key = tuple[str, str]
 
+Region: TypeAlias = Mapping[int, int]
+"""A configuration of which some keys are fixed: the number of each of these, and that of its case."""
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Values of a subject that no question tells apart: what they answer, and one of them in words."""
+    """Values of a subject that no question tells apart: what they answer, and one of them in words.
+
+    `values` are all of them that the questions name.
+    """
 
     answers: tuple[bool, ...]
     text: str
+    values: tuple[str, ...] = ()
 
 
 class Space:
@@ -132,42 +140,81 @@ class Space:
             points: the set.
             among: the configurations that there are.
         """
-        if among & ~points == 0:
-            return ""
+        return "" if among & ~points == 0 else self._words(self._smallest(points, among, points & among))
+
+    def regions(self, points: int, among: int, most: int) -> tuple[list[Region], bool]:
+        """A set as configurations with few fixed keys, the one with the fewest first.
+
+        Args:
+            points: the set.
+            among: the configurations that there are.
+            most: how many are wanted at most.
+
+        Returns:
+            The configurations, which together are the set or, where they would be too many, a part of it; and whether
+            they are the whole.
+        """
+        left = points & among
+        found: list[Region] = []
+        while left and len(found) < most:
+            fixed = self._smallest(points, among, left)
+            found.append(fixed)
+            left &= ~self._region(fixed, among)
+        return found, not left
+
+    def keys(self) -> list[tuple[str, list[Case]]]:
+        """What conditions ask about, in words, and the cases of each."""
+        return [(str(self._tests[key][0].subject), cases) for key, cases in self._cases.items()]
+
+    def passing(self, test: TestSpec) -> tuple[int, list[int]]:
+        """The number of a test's key, and those of the cases that pass it."""
+        key = _key(test.subject)
+        at = self._places[key][_question(test)]
+        return list(self._cases).index(key), [n for n, case in enumerate(self._cases[key]) if case.answers[at]]
+
+    def _smallest(self, points: int, among: int, wanted: int) -> Region:
+        """The configuration with the fewest fixed keys that lies within a set and has points that are wanted."""
         keys = [
-            key
-            for key in self._cases
-            if len([1 for at in range(len(self._cases[key])) if self._sets[key, at] & among]) > 1
+            number
+            for number, (key, cases) in enumerate(self._cases.items())
+            if len([1 for at in range(len(cases)) if self._sets[key, at] & among]) > 1
         ]
-        for size in range(1, min(_EXACT, len(keys)) + 1):
+        sizes = [len(cases) for cases in self._cases.values()]
+        for size in range(min(_EXACT, len(keys)) + 1):
             for chosen in combinations(keys, size):
-                for cases in product(*(range(len(self._cases[key])) for key in chosen)):
-                    if self._within(dict(zip(chosen, cases, strict=True)), points, among):
-                        return self._words(dict(zip(chosen, cases, strict=True)))
-        fixed = self._one_of(points & among)
+                for cases in product(*(range(sizes[key]) for key in chosen)):
+                    if self._within(fixed := dict(zip(chosen, cases, strict=True)), points, among, wanted):
+                        return fixed
+        found = self._one_of(wanted)
         for key in keys:
-            fewer = {other: case for other, case in fixed.items() if other != key}
-            if self._within(fewer, points, among):
-                fixed = fewer
-        return self._words(fixed)
+            fewer = {other: case for other, case in found.items() if other != key}
+            if self._within(fewer, points, among, wanted):
+                found = fewer
+        return found
 
-    def _within(self, fixed: Mapping[Key, int], points: int, among: int) -> bool:
-        region = among
+    def _within(self, fixed: Region, points: int, among: int, wanted: int) -> bool:
+        region = self._region(fixed, among)
+        return bool(region & wanted) and not region & ~points
+
+    def _region(self, fixed: Region, among: int) -> int:
+        """The points of a configuration."""
+        keys = list(self._cases)
         for key, case in fixed.items():
-            region &= self._sets[key, case]
-        return bool(region) and not region & ~points
+            among &= self._sets[keys[key], case]
+        return among
 
-    def _one_of(self, points: int) -> dict[Key, int]:
+    def _one_of(self, points: int) -> Region:
         """All keys of the first point of a set."""
         point = (points & -points).bit_length() - 1
         fixed = {}
-        for key, cases in self._cases.items():
+        for key, cases in enumerate(self._cases.values()):
             fixed[key] = point % len(cases)
             point //= len(cases)
         return fixed
 
-    def _words(self, fixed: Mapping[Key, int]) -> str:
-        return ", ".join(self._cases[key][case].text for key, case in fixed.items())
+    def _words(self, fixed: Region) -> str:
+        cases = list(self._cases.values())
+        return ", ".join(cases[key][case].text for key, case in fixed.items())
 
 
 def _key(subject: SubjectSpec) -> Key:
@@ -186,7 +233,7 @@ def _cases(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
     constants: list[object] = []
     for test in tests:
         constants += test.value if test.test == "isin" and isinstance(test.value, list) else [test.value]
-    constants = [value for value in constants if value is not None]
+    constants = list({repr(value): value for value in constants if value is not None}.values())
     numbers = sorted({value for value in constants if isinstance(value, (int, float)) and not isinstance(value, bool)})
     between: list[object] = [(low + high) / 2 for low, high in pairwise(numbers)]
     if numbers:
@@ -197,10 +244,15 @@ def _cases(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
     found: list[Case] = []
     name = str(tests[0].subject)
     for value in (*constants, *between, *others, *plain, None, True, False, *texts, ABSENT):
-        answers = tuple(passes(test, test.subject.default if value is ABSENT else value) for test in tests)
+        answers = _answers(tests, value)
         if all(case.answers != answers for case in found):
-            found.append(Case(answers, _case_words(name, value, constants)))
+            alike = tuple(repr(other) for other in constants if _answers(tests, other) == answers)
+            found.append(Case(answers, _case_words(name, value, constants), alike))
     return found
+
+
+def _answers(tests: Sequence[TestSpec], value: object) -> tuple[bool, ...]:
+    return tuple(passes(test, test.subject.default if value is ABSENT else value) for test in tests)
 
 
 def _case_words(name: str, value: object, constants: Sequence[object]) -> str:
