@@ -1,26 +1,30 @@
 """Every configuration that conditions can tell apart: a finite space, in which a condition is a set of points.
 
-A subject such as `algorithm.adv_estimator` has as many cases as the questions asked about it can tell apart: one for
-each constant, intervals between numbers, and the rest. A point of the space is one case for each subject; a set of
-points is an integer with a bit for each point, so that implications over thousands of points are single operations.
+A subject such as `algorithm.adv_estimator` has as many cases as the questions asked about it can tell apart. Keys of a
+configuration that are asked about under one name (`use_critic`) are a part: of their combinations those are one that
+answer all questions alike. A point of the space is one class of combinations for each part; a set of points is an
+integer with a bit for each point, so that implications over thousands of points are single operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations, pairwise, product
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import combinations, product
 
-from batchpact.contracts.configuration import ABSENT
+from batchpact.contracts.proof.cases import Case, Key, cases_of, key_of, question
+from batchpact.contracts.proof.parts import Part, joined
 from batchpact.schemas.condition_specs import (
     UNKNOWN,
     AllSpec,
+    AnySpec,
     ConditionSpec,
     NotSpec,
     SubjectSpec,
     TestSpec,
     passes,
     questions_in,
+    subjects_in,
+    subjects_of,
 )
 from batchpact.schemas.errors import DeclarationError
 from batchpact.schemas.text import quoted
@@ -29,19 +33,8 @@ from batchpact.schemas.violations import Violation
 LARGEST = 1 << 20
 """Points of a space; beyond it a pipeline asks too many independent questions at once."""
 
-_OTHER = "something else"
 _EXACT = 3
 """Up to how many fixed keys the smallest configuration is searched for; beyond, keys are taken away one by one."""
-
-Key = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """Values of a subject that no question tells apart: what they answer, and one of them in words."""
-
-    answers: tuple[bool, ...]
-    text: str
 
 
 class Space:
@@ -57,32 +50,62 @@ class Space:
 
     def __init__(self, conditions: Iterable[ConditionSpec], always: Iterable[ConditionSpec] = ()) -> None:
         always = list(always)
+        asked: dict[str, ConditionSpec] = {}
         tests: dict[Key, dict[str, TestSpec]] = {}
         for condition in (*conditions, *always):
+            for whole in _wholes_in(condition):
+                asked.setdefault(_text(whole), whole)
             for test in questions_in(condition):
-                tests.setdefault(_key(test.subject), {}).setdefault(_question(test), test)
-        self._tests = {key: list(asked.values()) for key, asked in tests.items()}
-        self._places = {key: {text: at for at, text in enumerate(asked)} for key, asked in tests.items()}
-        self._cases = {key: _cases(key, asked) for key, asked in self._tests.items()}
+                tests.setdefault(key_of(test), {}).setdefault(question(test), test)
+        self._tests = {key: list(found.values()) for key, found in tests.items()}
+        self._places = {key: {text: at for at, text in enumerate(found)} for key, found in tests.items()}
+        self._cases: dict[Key, list[Case]] = {key: cases_of(key, found) for key, found in self._tests.items()}
+        self._parts = self._parted(asked)
+        self._sets: dict[tuple[int, int], int] = {}
         self.points = 1
-        for cases in self._cases.values():
-            self.points *= len(cases)
+        for part in self._parts:
+            self.points *= part.classes
         if self.points > LARGEST:
             names = quoted(name for _, name in tests)
             text = f"{self.points} configurations of {names}"
             raise _wrong(text, f"at most {LARGEST}; state what cannot be together, or check parts of the pipeline")
         self.everything = (1 << self.points) - 1
-        self._sets: dict[tuple[Key, int], int] = {}
         stride = 1
-        for key, cases in self._cases.items():
-            for at in range(len(cases)):
-                self._sets[key, at] = _repeated(((1 << stride) - 1) << (at * stride), stride * len(cases), self.points)
-            stride *= len(cases)
+        for number, part in enumerate(self._parts):
+            for at in range(part.classes):
+                pattern = ((1 << stride) - 1) << (at * stride)
+                self._sets[number, at] = _repeated(pattern, stride * part.classes, self.points)
+            stride *= part.classes
+        self._known = {
+            text: self._union(number, part.answering(text))
+            for number, part in enumerate(self._parts)
+            for text in part.asked
+        }
+        self._regions: dict[tuple[int, tuple[tuple[Key, int], ...]], int] = {}
         self.valid = self.everything
         for condition in always:
             self.valid &= self.points_of(condition)
         if not self.valid:
             raise _wrong("no configuration satisfies all of them", "constraints that can hold together")
+
+    def _parted(self, asked: Mapping[str, ConditionSpec]) -> list[Part]:
+        """The keys in parts, each with what is asked of it."""
+        keys_of = {text: {key_of(test) for test in questions_in(whole)} for text, whole in asked.items()}
+        found = []
+        for keys in joined(self._cases, keys_of.values()):
+            own = {text: asked[text] for text, about in keys_of.items() if about <= set(keys)}
+            found.append(Part({key: len(self._cases[key]) for key in keys}, own, self._holds))
+        return found
+
+    def _holds(self, condition: ConditionSpec, combination: Mapping[Key, int]) -> bool:
+        """Whether a condition holds, where each key has one of its cases."""
+        if isinstance(condition, TestSpec):
+            key = key_of(condition)
+            return self._cases[key][combination[key]].answers[self._places[key][question(condition)]]
+        if isinstance(condition, NotSpec):
+            return not self._holds(condition.of, combination)
+        answers = (self._holds(part, combination) for part in condition.of)
+        return all(answers) if isinstance(condition, AllSpec) else any(answers)
 
     def points_of(self, condition: ConditionSpec | None, where: Callable[[str], tuple[int, int]] | None = None) -> int:
         """Where a condition holds; everywhere for None.
@@ -93,17 +116,12 @@ class Space:
         """
         if condition is None:
             return self.everything
-        if isinstance(condition, TestSpec):
-            key = _key(condition.subject)
-            if key[0] == "present" and where is not None:
-                certain, maybe = where(key[1])
-                return certain | (maybe & self._sets[key, 0])
-            at = self._places[key][_question(condition)]
-            found = 0
-            for number, case in enumerate(self._cases[key]):
-                if case.answers[at]:
-                    found |= self._sets[key, number]
-            return found
+        if isinstance(condition, TestSpec) or _is_whole(condition):
+            known = self._known[_text(condition)]
+            if where is None or not isinstance(condition, TestSpec) or condition.subject.source != "present":
+                return known
+            certain, maybe = where(condition.subject.name)
+            return certain | (maybe & known)
         if isinstance(condition, NotSpec):
             return self.everything & ~self.points_of(condition.of, where)
         parts = [self.points_of(part, where) for part in condition.of]
@@ -115,15 +133,20 @@ class Space:
     def where(self, look_up: Callable[[SubjectSpec], object]) -> int:
         """The points of one configuration: subjects that `look_up` does not know stay open."""
         found = self.everything
-        for key, asked in self._tests.items():
-            answers = []
-            for test in asked:
-                value = look_up(test.subject)
-                answers.append(None if value is UNKNOWN else passes(test, value))
-            if None not in answers:
-                fitting = [at for at, case in enumerate(self._cases[key]) if list(case.answers) == answers]
-                found &= self._sets[key, fitting[0]] if fitting else 0
+        for number, part in enumerate(self._parts):
+            allowed = {key: fitting for key in part.keys if (fitting := self._fitting(key, look_up)) is not None}
+            found &= self._union(number, part.classes_where(allowed))
         return found
+
+    def _fitting(self, key: Key, look_up: Callable[[SubjectSpec], object]) -> list[int] | None:
+        """The case of a subject that has its value, if any has; None where the value is not known."""
+        answers = []
+        for test in self._tests[key]:
+            values = [look_up(subject) for subject in subjects_of(test)]
+            if any(value is UNKNOWN for value in values):
+                return None
+            answers.append(passes(test, *values))
+        return [at for at, case in enumerate(self._cases[key]) if list(case.answers) == answers]
 
     def smallest(self, points: int, among: int) -> str:
         """In words, a configuration with the fewest fixed keys that lies within a set; empty where all of them do.
@@ -134,11 +157,8 @@ class Space:
         """
         if among & ~points == 0:
             return ""
-        keys = [
-            key
-            for key in self._cases
-            if len([1 for at in range(len(self._cases[key])) if self._sets[key, at] & among]) > 1
-        ]
+        open_cases = self._open(among)
+        keys = [key for key in self._cases if len(open_cases[key]) > 1]
         for size in range(1, min(_EXACT, len(keys)) + 1):
             for chosen in combinations(keys, size):
                 for cases in product(*(range(len(self._cases[key])) for key in chosen)):
@@ -151,65 +171,66 @@ class Space:
                 fixed = fewer
         return self._words(fixed)
 
+    def _open(self, among: int) -> dict[Key, set[int]]:
+        """The cases that each key has in a set."""
+        found: dict[Key, set[int]] = {}
+        for number, part in enumerate(self._parts):
+            alive = {at for at in range(part.classes) if self._sets[number, at] & among}
+            found.update(part.cases_in(alive))
+        return found
+
     def _within(self, fixed: Mapping[Key, int], points: int, among: int) -> bool:
         region = among
-        for key, case in fixed.items():
-            region &= self._sets[key, case]
+        for number, part in enumerate(self._parts):
+            own = tuple((key, fixed[key]) for key in part.keys if key in fixed)
+            if own:
+                if (number, own) not in self._regions:
+                    classes = part.classes_where({key: (case,) for key, case in own})
+                    self._regions[number, own] = self._union(number, classes)
+                region &= self._regions[number, own]
         return bool(region) and not region & ~points
 
     def _one_of(self, points: int) -> dict[Key, int]:
         """All keys of the first point of a set."""
         point = (points & -points).bit_length() - 1
-        fixed = {}
-        for key, cases in self._cases.items():
-            fixed[key] = point % len(cases)
-            point //= len(cases)
-        return fixed
+        found: dict[Key, int] = {}
+        for part in self._parts:
+            found.update(part.combination_of(point % part.classes))
+            point //= part.classes
+        return {key: found[key] for key in self._cases}
+
+    def _union(self, part: int, classes: Iterable[int]) -> int:
+        found = 0
+        for at in classes:
+            found |= self._sets[part, at]
+        return found
 
     def _words(self, fixed: Mapping[Key, int]) -> str:
         return ", ".join(self._cases[key][case].text for key, case in fixed.items())
 
 
-def _key(subject: SubjectSpec) -> Key:
-    return subject.source, subject.name
+def _wholes_in(condition: ConditionSpec) -> Iterator[ConditionSpec]:
+    """What is asked as one thing: the outermost conditions that are a whole, and the questions outside of them."""
+    if isinstance(condition, TestSpec) or _is_whole(condition):
+        yield condition
+        return
+    for part in (condition.of,) if isinstance(condition, NotSpec) else condition.of:
+        yield from _wholes_in(part)
 
 
-def _question(test: TestSpec) -> str:
-    """What a test asks, without its name; as text, in which True is not 1."""
-    return f"{test.test} {test.value!r} {test.subject.default!r}"
+def _is_whole(condition: ConditionSpec) -> bool:
+    """Whether it has a name and asks nothing but the configuration, so that no stage can make it another one."""
+    return condition.name is not None and all(subject.source == "config" for subject in subjects_in(condition))
 
 
-def _cases(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
-    """The values that the questions tell apart, the constants that stand in them first."""
-    if key[0] == "present":
-        return [Case((True,), f"{key[1]} in the batch"), Case((False,), f"{key[1]} not in the batch")]
-    constants: list[object] = []
-    for test in tests:
-        constants += test.value if test.test == "isin" and isinstance(test.value, list) else [test.value]
-    constants = [value for value in constants if value is not None]
-    numbers = sorted({value for value in constants if isinstance(value, (int, float)) and not isinstance(value, bool)})
-    between: list[object] = [(low + high) / 2 for low, high in pairwise(numbers)]
-    if numbers:
-        between = [numbers[0] - 1, *between, numbers[-1] + 1]
-    texts: list[object] = [value + "~" for value in constants if isinstance(value, str)]
-    plain: list[object] = [True, False] if any(test.test == "truthy" for test in tests) else []
-    others: list[object] = [_OTHER] if texts else []
-    found: list[Case] = []
-    name = str(tests[0].subject)
-    for value in (*constants, *between, *others, *plain, None, True, False, *texts, ABSENT):
-        answers = tuple(passes(test, test.subject.default if value is ABSENT else value) for test in tests)
-        if all(case.answers != answers for case in found):
-            found.append(Case(answers, _case_words(name, value, constants)))
-    return found
-
-
-def _case_words(name: str, value: object, constants: Sequence[object]) -> str:
-    if value is ABSENT or value is None:
-        return f"{name} not set"
-    if value == _OTHER:
-        listed = " nor ".join(map(repr, constants))
-        return f"{name} neither {listed}" if len(constants) > 1 else f"{name} not {listed}"
-    return f"{name}={value!r}"
+def _text(condition: ConditionSpec) -> str:
+    """What a condition asks, without names: two that have the same text are one."""
+    if isinstance(condition, TestSpec):
+        return f"{key_of(condition)} {question(condition)}"
+    if isinstance(condition, NotSpec):
+        return f"not({_text(condition.of)})"
+    word = "any" if isinstance(condition, AnySpec) else "all"
+    return f"{word}({', '.join(map(_text, condition.of))})"
 
 
 def _repeated(pattern: int, period: int, length: int) -> int:

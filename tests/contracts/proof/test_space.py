@@ -13,7 +13,8 @@ from batchpact.contracts.proof.space import Space
 from batchpact.schemas import Condition, DeclarationError, config, meta, present
 from batchpact.schemas.condition_specs import UNKNOWN, SubjectSpec
 
-ESTIMATOR, KL, N = config("algorithm.adv_estimator"), config("use_kl"), config("rollout.n")
+ESTIMATOR, KL = config("algorithm.adv_estimator"), config("use_kl")
+N, MOST = config("rollout.n"), config("most")
 GAE, GRPO = ESTIMATOR == "gae", ESTIMATOR == "grpo"
 
 
@@ -43,9 +44,26 @@ def smallest(made: Space, condition: Condition) -> str:
         ([KL, GAE, present("rm_scores")], 8),
         ([KL, ~KL, KL & KL], 2),
         ([ESTIMATOR.isin(["gae", "grpo"]), GAE], 3),
+        ([N <= MOST], 2),
+        ([N < MOST, N > MOST], 3),
     ],
 )
 def test_a_subject_has_as_many_cases_as_its_questions_tell_apart(conditions: list[Condition], points: int) -> None:
+    assert space(*conditions).points == points
+
+
+@pytest.mark.parametrize(
+    ("conditions", "points"),
+    [
+        ([(KL | GAE).named("any")], 2),
+        ([(KL | GAE).named("any"), (GAE | KL).named("the same in another order")], 2),
+        ([(KL | GAE).named("any"), GAE], 3),
+        ([(KL | GAE).named("any"), KL, N > 1], 6),
+        ([(KL & meta("validate")).named("any")], 4),
+    ],
+)
+def test_what_is_asked_under_a_name_is_told_apart_as_a_whole(conditions: list[Condition], points: int) -> None:
+    """Keys of the configuration alone: a pipeline may have a meta field of its own under another name."""
     assert space(*conditions).points == points
 
 
@@ -75,6 +93,7 @@ VALUES: dict[str, list[Any]] = {
     "a": ["x", "y", "z", None, True, 0],
     "b": [0, 1, 2, 3, 10, None],
     "c": [True, False, None, ""],
+    "d": [1, 2],
 }
 TESTS = st.sampled_from(
     [
@@ -88,6 +107,8 @@ TESTS = st.sampled_from(
         config("b") != 0,
         config("c"),
         config("c").is_none(),
+        config("b") < config("c"),
+        config("b") >= config("d"),
     ]
 )
 CONDITIONS: st.SearchStrategy[Condition] = st.recursive(
@@ -96,6 +117,7 @@ CONDITIONS: st.SearchStrategy[Condition] = st.recursive(
         st.tuples(inner, inner).map(lambda pair: pair[0] & pair[1]),
         st.tuples(inner, inner).map(lambda pair: pair[0] | pair[1]),
         inner.map(lambda condition: ~condition),
+        inner.map(lambda condition: condition.named("whole")),
     ),
     max_leaves=6,
 )
@@ -146,10 +168,19 @@ def test_a_field_that_may_be_there_is_as_free_as_a_key() -> None:
         (N > 8, "rollout.n=9"),
         ((N > 1) & (N <= 8), "rollout.n=8"),
         (~KL, "use_kl=False"),
+        ((KL & GAE).named("both"), "algorithm.adv_estimator='gae', use_kl=True"),
+        (~(KL | GAE | GRPO).named("any"), "algorithm.adv_estimator neither 'gae' nor 'grpo', use_kl=False"),
     ],
 )
 def test_the_smallest_configuration_fixes_the_fewest_keys(condition: Condition, text: str) -> None:
-    assert smallest(space(GAE, GRPO, N > 1, N <= 8, N > 8, KL), condition) == text
+    assert smallest(space(GAE, GRPO, N > 1, N <= 8, N > 8, KL, condition), condition) == text
+
+
+def test_the_order_of_two_keys_is_said_as_an_order() -> None:
+    made = space(N < MOST, N > MOST)
+
+    assert smallest(made, N < MOST) == "rollout.n < most"
+    assert smallest(made, ~(N < MOST) & ~(N > MOST)) == "rollout.n == most"
 
 
 def test_nothing_is_fixed_where_every_configuration_is_meant() -> None:
