@@ -12,6 +12,7 @@ from tensordict import TensorDictBase
 from batchpact.contracts.arguments import Filled
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.kept_back import KEPT_BACK
+from batchpact.contracts.late_names import settled
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.settings import current
 from batchpact.contracts.told_names import TOLD_NAMES
@@ -48,7 +49,7 @@ class Check:
         """The check of a call that goes out with this batch."""
         stores = (store for _, store in passage.source.by_placement())
         held: dict[str, object] = {key: value for store in stores for key, value in store.items()}
-        return cls(contract, answers, passage, pads, {**held, **passage.filled.meta, **passage.filled.args})
+        return cls(contract, answers, passage, pads, {**held, **passage.filled.together()})
 
     def for_later(self) -> Check:
         """The same without the batch, which its owner may change or let go before the result is there."""
@@ -68,7 +69,7 @@ class Check:
         if result is None:
             return None if passage is None else boundary.leave(passage, None)
         carrier = carrier_of(result)
-        boundary = boundary.settled(passage or self._unknown(boundary, result), result, guess=passage is None)
+        boundary = settled(boundary, passage or self._unknown(boundary, result), result, guess=passage is None)
         if carrier is not None:
             result = self._own(boundary, carrier, result)
         if passage is not None and passage.carrier is not None:
