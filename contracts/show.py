@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from batchpact.contracts.pipeline import Pipeline
 from batchpact.contracts.proof.flow import Flow
-from batchpact.contracts.proof.open_columns import columns_key
+from batchpact.contracts.proof.open_columns import fields_of
 from batchpact.schemas.condition_specs import words
 from batchpact.schemas.declared import either
 from batchpact.schemas.errors import SettingError
@@ -81,7 +81,7 @@ class _View:
             yield f"  runs    where {words(stage.when)}"
         yield f"  rows    {stage.rows}"
         yield from self._listed("reads", _fields(stage.reads), lambda field: self._sources(at, field))
-        yield from self._listed("writes", _fields(stage.writes), lambda field: self._readers([at], columns_key(field)))
+        yield from self._listed("writes", _fields(stage.writes), lambda field: self._readers(at, field))
         if stage.drops:
             yield f"  drops   {join_names(stage.drops)}"
 
@@ -104,16 +104,19 @@ class _View:
     def _sources(self, at: int, field: FieldSpec) -> str:
         if all(place.placement == "arg" for place in field.places):
             return "an argument of the call"
-        edge = at, columns_key(field)
-        writers = [self._writer(writer) for writer, reader, key in self._flow.edges if (reader, key) == edge]
+        keys = {found.key for found in fields_of(self._flow.stages[at].reads, field)}
+        writers = [self._writer(writer) for writer, reader, key in self._flow.edges if reader == at and key in keys]
         if not writers and self._one and (field.when is not None or not self._flow.live[at]):
             return "off in this configuration"
         return f"written by {join_names(list(dict.fromkeys(writers)))}" if writers else "nobody writes it before"
 
-    def _readers(self, writers: Sequence[int], key: str) -> str:
-        found = [reader for writer, reader, edge in self._flow.edges if writer in writers and edge == key]
-        names = [f"'{self._stages[at].name}'" for at in sorted(set(found))]
-        wanted = ["the outputs"] if key in self._outputs else []
+    def _readers(self, at: int, field: FieldSpec) -> str:
+        """Who reads what a stage writes, or the inputs hold (-1)."""
+        proved = self._flow.inputs if at < 0 else self._flow.stages[at].writes
+        keys = {found.key for found in fields_of(proved, field)}
+        readers = {reader for writer, reader, key in self._flow.edges if writer == at and key in keys}
+        names = [f"'{self._stages[reader].name}'" for reader in sorted(readers)]
+        wanted = ["the outputs"] if keys.intersection(self._outputs) else []
         return f"read by {join_names([*names, *wanted])}" if names or wanted else "nobody reads it"
 
     def _writer(self, at: int) -> str:
@@ -126,7 +129,7 @@ class _View:
         yield from (f"  {text}" for text in {field.description: 0 for _, field in self._uses(key) if field.description})
         given = _field(self._inputs, key)
         if given is not None:
-            yield f"  inputs  {_facts(given, self._readers([-1], columns_key(given)))}"
+            yield f"  inputs  {_facts(given, self._readers(-1, given))}"
         for at, stage in enumerate(self._stages):
             if self._one and not self._flow.live[at]:
                 continue
@@ -135,7 +138,7 @@ class _View:
             if read is not None:
                 yield f"  reads   '{stage.name}'  {_facts(read, *under, self._sources(at, read))}"
             if written is not None:
-                yield f"  writes  '{stage.name}'  {_facts(written, *under, self._readers([at], columns_key(written)))}"
+                yield f"  writes  '{stage.name}'  {_facts(written, *under, self._readers(at, written))}"
             if key in stage.drops:
                 yield f"  drops   '{stage.name}'"
 
