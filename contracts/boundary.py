@@ -54,6 +54,7 @@ class Boundary:
         accepted: the class of which the stage takes instances, where it takes any.
         returned: the class of which the function returns instances, where it returns any.
         unpacking: how the function is called, where it takes the values of the fields; `function` takes a `Reads` then.
+        beginning: where the way in is, in words.
         ending: where the way out is, in words.
         on_reads: the place of what is wrong on the way in.
         on_writes: the place of what is wrong on the way out.
@@ -88,6 +89,7 @@ class Boundary:
         self.accepted: type[BatchSchema] = self.reads if original is None else original.accepted
         self.returned = self.writes
         self.unpacking: Unpacking | None = None
+        self.beginning = f"where stage '{spec.name}' reads its batch"
         self.ending = f"where stage '{spec.name}' returns its result"
         self.on_reads = Where(stage=spec.name, boundary="reads")
         self.on_writes = Where(stage=spec.name, boundary="writes")
@@ -189,8 +191,7 @@ class Boundary:
             actual, expected = f"{count(int(pads.sum()), 'pad row')} of {len(pads)}", "the stage is not pad_safe"
             violations = [*violations, Violation(code="BP033", field="batch", actual=actual, expected=expected)]
         if violations:
-            subject = f"where stage '{self.name}' reads its batch"
-            passage.found += settle(self.on_reads, subject, violations, dims, passage.settings)
+            passage.found += settle(self.on_reads, self.beginning, violations, dims, passage.settings)
         passage.sizes = sizes
         passage.versions = effects.versions(source.tensors, self._kept)
         if passage.carrier is not None:

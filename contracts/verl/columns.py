@@ -79,7 +79,7 @@ def select(contract: MethodContract, meta: Any, args: tuple[Any, ...], kwargs: d
         seen = diagnose(boundary.reads.__batchpact__.plan, looked)
         violations = [violation for violation in seen.violations if violation.code not in _SHAPES]
         violations = [*boundary.misnamed, *violations, *filled.violations]
-        settle(boundary.on_reads, f"where stage '{boundary.name}' reads its batch", violations, [], settings)
+        settle(boundary.on_reads, boundary.beginning, violations, [], settings)
     held = boundary.handing.declared(source)
     chosen = [name for name in names if name in held.tensors or name in held.columns]
     sent = found.select_fields(chosen)
@@ -188,9 +188,8 @@ class ColumnsCheck:
         boundary = self.contract.variants.under(self.answers)
         info = result.extra_info or {}
         boundary = under_names(boundary, {**(self.meta.extra_info or {}), **info})
-        declared = {field.key for field in boundary.spec.writes.fields}
         result.extra_info = {
-            key: value for key, value in info.items() if key in declared or key not in {*self.info, KEPT_BACK}
+            key: value for key, value in info.items() if key in boundary.writers or key not in {*self.info, KEPT_BACK}
         }
         fields = list(_field_names(result))
         if self.settings.level != "off":

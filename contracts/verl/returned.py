@@ -94,18 +94,16 @@ class Check:
 
     def _sent_back(self, boundary: Boundary, stores: Stores) -> set[str]:
         """Undeclared fields that are equal to what was sent, or are read and cannot be compared with it any more."""
-        written = {field.key for field in boundary.spec.writes.fields}
-        read = {field.key for field in boundary.spec.reads.fields}
 
         def comes_back(key: str, value: object) -> bool:
             if key in (KEPT_BACK, TOLD_NAMES, AUTO_PADDING_KEY):
                 return True
             if self.sent is None:
-                return key in read
+                return key in boundary.read_keys
             return key in self.sent and equal(value, self.sent[key])
 
         held = ((key, value) for _, store in stores.by_placement() for key, value in store.items())
-        return {key for key, value in held if key not in written and comes_back(key, value)}
+        return {key for key, value in held if key not in boundary.writers and comes_back(key, value)}
 
     def _unknown(self, boundary: Boundary, result: Any) -> Passage:
         """A call of which the batch is not known, or no longer."""

@@ -164,7 +164,7 @@ class StageFuture:
             where = Where(stage=self.boundary.name, boundary="writes", rank=silent[0])
             actual, expected = f"None from rank {listed(silent)}", "a result for every part, or for none"
             violation = Violation(code="BP035", field="result", actual=actual, expected=expected, where=where)
-            raise ContractError(f"where stage '{self.boundary.name}' returns its result", [violation])
+            raise ContractError(self.boundary.ending, [violation])
 
     def _with_the_batch(self, before: StageFuture) -> tuple[Passage, list[Span]]:
         """The passage and the parts of a stage whose rows differ: its result is the whole batch in new rows."""
