@@ -70,7 +70,7 @@ def batch() -> DataProto:
     return DataProto.from_dict({"x": torch.tensor([0.0, 1.0, 2.0, 3.0])}, columns, {"keys": ["acc"]})
 
 
-@pytest.fixture(params=["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
+@pytest.fixture(scope="module", params=["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
 def group(request: pytest.FixtureRequest) -> Iterator[WorkerGroup]:
     if request.param == "ray":
         request.getfixturevalue("cluster")
