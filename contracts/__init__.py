@@ -1,9 +1,10 @@
 """The boundaries of stages: the decorator, pipelines, static checks, the command line.
 
 Start at `decorator.py` (`@stage`; signatures are read in `signature.py`) and `boundary.py` (what happens in a call; in
-one that checks nothing: `level_off.py`). What a call brings along is in `arguments.py`, what a stage did in
-`effects.py`, where rows came from in `origins.py`. A trainer's own code: functions of tensors in `unpacking.py`, driver
-statements in `statements.py`, one code under several names in `aliases.py`, the order of calls in `order.py`.
+one that checks nothing: `level_off.py`). What a call brings along is in `arguments.py`, what its function is handed in
+`handing.py`, what a stage did in `effects.py`, where rows came from in `origins.py`. A contract asks questions: of the
+call in `variants.py`, of the result in `late_names.py`. A trainer's own code: functions of tensors in `unpacking.py`,
+driver statements in `statements.py`, one code under several names in `aliases.py`, the order of calls in `order.py`.
 `settings.py` has the levels, `reporting.py` what becomes of violations. `pipeline.py` runs stages in order and
 `flow.py` checks them without running. The command line is `cli.py`.
 Names are imported when they are first used: `batchpact --help` must not import torch.

@@ -37,6 +37,10 @@ class Filled:
     meta: dict[str, object] = field(default_factory=dict)
     violations: list[Violation] = field(default_factory=list)
 
+    def together(self) -> dict[str, object]:
+        """What stands in the handed-out meta for the length of the call."""
+        return {**self.meta, **self.args} if self.args or self.meta else {}
+
 
 class Arguments:
     """How the arguments and optional meta fields of one stage are filled.

@@ -7,7 +7,8 @@ from time import perf_counter
 from typing import Any, TypeAlias
 
 from batchpact.contracts.arguments import Filled
-from batchpact.contracts.boundary import EVERYTHING, Boundary
+from batchpact.contracts.boundary import Boundary
+from batchpact.contracts.handing import EVERYTHING
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.settings import current
 from batchpact.dataproto.carriers import OURS

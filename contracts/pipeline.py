@@ -11,6 +11,7 @@ from batchpact.contracts import registry
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.configuration import config_in_use, of_batch, of_config, use_config
 from batchpact.contracts.figures import Figures
+from batchpact.contracts.late_names import rewritten
 from batchpact.contracts.order import Order
 from batchpact.contracts.planned import Planned, StageLike, plan, shown, wrong_plan, wrong_run
 from batchpact.contracts.proof.flow import Flow
@@ -215,7 +216,7 @@ def _join(pipeline: str, carrier: Carrier, batch: Any, result: Any, boundary: Bo
         return result
     held, gained = carrier.stores(batch), carrier.stores(result)
     merges = Bound(boundary.writes, {}).named_by([{**held.meta, **gained.meta}]).merges
-    rewrites = boundary.rewritten(held, gained)
+    rewrites = rewritten(boundary, held, gained)
     history = partial(carrier.history, batch)
     joined = union_stores(held, gained, "error", rewrites, history, Merging(merges) if merges else None)
     if joined.violations:

@@ -59,7 +59,7 @@ def _placed(finding: Violation, stage: StageSpec | None) -> Violation:
 
 
 def _columns(schema: SchemaSpec, key: str) -> FieldSpec | None:
-    return next((column for column in schema.columns if key in (columns_key(column), column.key)), None)
+    return next((column for column in schema.columns if key in (columns_key(column), column.key, column.name)), None)
 
 
 @lru_cache(maxsize=256)

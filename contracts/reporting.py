@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from batchpact.contracts.settings import Settings
 from batchpact.schemas.errors import contract_error
 from batchpact.schemas.text import render
-from batchpact.schemas.violations import DimSizes, Violation
+from batchpact.schemas.violations import DimSizes, Violation, Where
 
 
 class ContractWarning(UserWarning):
@@ -76,9 +76,16 @@ def deliver(event: Event) -> None:
 
 
 def settle(
-    stage: str, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes], settings: Settings
+    where: Where, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes], settings: Settings
 ) -> list[Violation]:
     """Raise violations, or warn about them, as the settings say.
+
+    Args:
+        where: their place at a stage; what they know of it themselves stays.
+        subject: the same in words.
+        violations: what was found.
+        dims: the dims that have several sizes.
+        settings: the settings that count for the call.
 
     Returns:
         What was not raised.
@@ -86,6 +93,7 @@ def settle(
     Raises:
         ContractError: with every violation that counts as an error.
     """
+    violations = [violation.at(where) for violation in violations]
     kept = [
         violation.model_copy(update={"severity": settings.severity[violation.code]})
         if violation.code in settings.severity
@@ -97,7 +105,7 @@ def settle(
     if errors and settings.action == "raise":
         raise contract_error(subject, errors, dims)
     if kept:
-        _warn(stage, subject, kept, dims)
+        _warn(where.stage or "", subject, kept, dims)
     return kept
 
 

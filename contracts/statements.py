@@ -18,7 +18,7 @@ from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.stage import StageSchema, blocks_are_opened_by, reads_of, writes_of
 from batchpact.schemas.stores import Stores
-from batchpact.schemas.violations import Violation, Where
+from batchpact.schemas.violations import Violation
 
 B = TypeVar("B")
 
@@ -81,7 +81,7 @@ class _Watched:
     def __init__(self, carrier: Carrier, passage: Passage) -> None:
         self._carrier, self._lent = carrier, passage.batch
         self._kept = dict(self._lent.items())
-        given = {**passage.filled.meta, **passage.filled.args}
+        given = passage.filled.together()
         if given:
             carrier.put(self._lent, Stores({}, {}, given), ())
 
@@ -105,10 +105,9 @@ def _become(batch: Any, state: Mapping[str, Any]) -> None:
 
 def _check_taken_out(boundary: Boundary, passage: Passage, before: list[str], now: Stores) -> None:
     """A field that was taken out would be back: what leaves the batch is declared."""
-    given = {*passage.filled.meta, *passage.filled.args}
+    given = passage.filled.together()
     gone = [key for key in before if now.find(key) is None and key not in {*given, *boundary.spec.drops}]
     if gone and passage.level != "off":
-        where = Where(stage=boundary.name, boundary="writes")
         found = [
             Violation(
                 code="BP031",
@@ -116,11 +115,10 @@ def _check_taken_out(boundary: Boundary, passage: Passage, before: list[str], no
                 actual="taken out of the batch",
                 expected="the drops of the stage do not name it",
                 hint=f"declare drops = ({key!r},)",
-                where=where,
             )
             for key in gone
         ]
-        passage.found += settle(boundary.name, boundary.ending, found, [], passage.settings)
+        passage.found += settle(boundary.on_writes, boundary.ending, found, [], passage.settings)
 
 
 @lru_cache(maxsize=1024)

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from batchpact.contracts.boundary import MOST, Boundary
+from batchpact.contracts.boundary import Boundary
+from batchpact.contracts.bounded import Bounded
 from batchpact.contracts.configuration import ABSENT, config_in_use, of_batch
 from batchpact.contracts.told_names import names_told
 from batchpact.dataproto.carriers import carrier_of
@@ -41,7 +42,7 @@ class Variants:
         self._reads = conditions_of(boundary.spec.reads)
         self._writes = conditions_of(boundary.spec.writes)
         self._columns = boundary.spec.reads.columns, boundary.spec.writes.columns
-        self._made: dict[Answers, Boundary] = {}
+        self._made: Bounded[Answers, Boundary] = Bounded()
 
         self.conditional = bool(self._reads or self._writes or any(self._columns))
 
@@ -103,8 +104,6 @@ class Variants:
             return self.whole
         found = self._made.get(answers)
         if found is None:
-            if len(self._made) >= MOST:
-                self._made.clear()
             found = self._made[answers] = self._under(answers)
         return found
 
@@ -124,8 +123,8 @@ class Variants:
         return whole.narrowed(
             narrowed(whole.reads, reads, names_read),
             narrowed(whole.writes, writes, names_written),
-            self._off({**reads, **writes}),
-            tuple(dict.fromkeys(wrong)),
+            off={**whole.off, **self._off({**reads, **writes})},
+            misnamed=tuple(dict.fromkeys(wrong)),
         )
 
     def _off(self, answers: Mapping[str, bool | None]) -> dict[str, str]:

@@ -24,6 +24,7 @@ from grpo_arithmetic.problems import split_problems
 from grpo_arithmetic.settings import Settings
 from grpo_arithmetic.warmup import warm_up
 from grpo_arithmetic.workers import Backend, team
+from tests.ray_sessions import own_session
 
 ROOT = Path(__file__).parent.parent
 EXAMPLE = ROOT / "docs" / "examples" / "grpo_arithmetic"
@@ -107,13 +108,8 @@ def on_workers(backend: Backend) -> tuple[DataProto, dict[str, torch.Tensor]]:
 @pytest.mark.ray
 @pytest.mark.slow
 def test_every_stage_gives_the_same_on_local_workers_and_on_actors() -> None:
-    ray = pytest.importorskip("ray")
-    path = os.pathsep.join([str(ROOT), *filter(None, sys.path)])
-    ray.init(num_cpus=2, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}, logging_level="ERROR")
-    try:
+    with own_session(num_cpus=2):
         actors, weights = on_workers("ray")
-    finally:
-        ray.shutdown()
 
     local, expected = on_workers("local")
     assert actors == local

@@ -9,6 +9,7 @@ from batchpact.contracts.decorator import contract_of
 from batchpact.contracts.lint.arguments import Argument, Arguments
 from batchpact.contracts.lint.expressions import Expressions
 from batchpact.contracts.lint.functions import call_known
+from batchpact.contracts.lint.making import collate
 from batchpact.contracts.lint.members import find_member
 from batchpact.contracts.lint.methods import call_method, field_method
 from batchpact.contracts.lint.names import elements, probe
@@ -16,6 +17,7 @@ from batchpact.contracts.lint.scope import Scope
 from batchpact.contracts.lint.sequences import sequence_method
 from batchpact.contracts.lint.trace import Site
 from batchpact.contracts.lint.values import (
+    NONE,
     UNKNOWN,
     Absent,
     Atom,
@@ -33,10 +35,12 @@ from batchpact.contracts.lint.values import (
     Value,
     holders_in,
     is_complete,
+    is_schema,
     one,
     union,
 )
-from batchpact.schemas.record import StageSpec
+from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.record import SchemaSpec, StageSpec
 from batchpact.schemas.stores import store_of
 
 _DEPTH = 12
@@ -134,7 +138,17 @@ class Calls(Expressions):
         if isinstance(of, Keys) and name == "isdisjoint":
             for argument in args.positional:
                 probe(self.machine, one(of), argument.value, args.site)
+        if isinstance(of, Live) and is_schema(of.thing):
+            return self._schema_method(of.thing, name, args)
         return UNKNOWN
+
+    def _schema_method(self, schema: type[BatchSchema], name: str, args: Arguments) -> Value:
+        """What a schema does with rows."""
+        if name == "collate":
+            return collate(self.machine, schema, args)
+        row = args.get(0, "row")
+        self._read_by(schema.__batchpact__.spec, holders_in(UNKNOWN if row is None else row.value), name, args.site)
+        return NONE
 
     def _map(self, callee: Live, args: Arguments) -> Value | None:
         """Python's functions that take a function."""
@@ -160,22 +174,27 @@ class Calls(Expressions):
         """Another stage is called: it reads what it declares, and gives what it writes."""
         holders = [holder for value in args.values() for holder in holders_in(value)]
         made = self.machine.batch()
-        for field in (field for field in spec.reads.fields if field.place("arg") is None):
-            if field.required and field.when is None:
-                self.machine.look(holders, field.key, f"read by the stage '{spec.name}'", args.site)
-            else:
-                self.machine.use(holders, field.key, args.site)
+        self._read_by(spec.reads, holders, f"the stage '{spec.name}'", args.site)
         for holder in holders:
             for store in holder.stores:
                 store.lent = True
-                if any(store_of(place.placement) == store.placement for c in spec.reads.columns for place in c.places):
-                    self.machine.use_all(store, args.site, own=True)
             if spec.rows.kind != "same" and isinstance(holder, Batch):
                 made = self.machine.derive(holder)
         for field in spec.writes.fields:
             self.machine.put(made.flat, field.key, UNKNOWN, args.site)
         made.flat.open |= bool(spec.writes.columns)
         return one(made)
+
+    def _read_by(self, schema: SchemaSpec, holders: list[Holder], reader: str, site: Site) -> None:
+        """Batches or rows are read as a schema declares it."""
+        for field in (field for field in schema.fields if field.place("arg") is None):
+            if field.required and field.when is None:
+                self.machine.look(holders, field.key, f"read by {reader}", site)
+            else:
+                self.machine.use(holders, field.key, site)
+        kinds = {store_of(place.placement) for column in schema.columns for place in column.places}
+        for store in (store for holder in holders for store in holder.stores if store.placement in kinds):
+            self.machine.use_all(store, site, own=True)
 
     # --- functions that are followed -----------------------------------------------------------------------------
 

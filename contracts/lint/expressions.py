@@ -14,6 +14,7 @@ from batchpact.contracts.lint.sources import Located, SourceFile
 from batchpact.contracts.lint.trace import Site
 from batchpact.contracts.lint.values import (
     NONE,
+    OF_ROWS,
     SLOTS,
     UNKNOWN,
     Absent,
@@ -32,6 +33,7 @@ from batchpact.contracts.lint.values import (
     Value,
     holders_in,
     is_complete,
+    is_schema,
     one,
     union,
 )
@@ -152,6 +154,8 @@ class Expressions(ABC):
         name = node.attr
         if isinstance(of, Batch):
             return self.batch_attribute(of, name, self.source.last_name(node, name))
+        if isinstance(of, Live) and name in OF_ROWS and is_schema(of.thing):
+            return one(Method(of, name))
         if isinstance(of, Live):
             return self.machine.program.attribute(of.thing, name)
         if isinstance(of, Absent):

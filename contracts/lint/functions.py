@@ -32,9 +32,9 @@ from batchpact.contracts.lint.values import (
     Text,
     Value,
     holders_in,
+    is_schema,
     one,
 )
-from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.markers import PlacementName
 
 Handler = Callable[[Machine, Arguments], Value]
@@ -64,7 +64,7 @@ def call_known(reader: Expressions, callee: Live | Absent, args: Arguments) -> V
 
 def _made(reader: Expressions, kind: type, args: Arguments) -> Value | None:
     """An instance of a class."""
-    if issubclass(kind, BatchSchema):
+    if is_schema(kind):
         return make_instance(reader.machine, kind, args)
     bases = {base.__name__ for base in kind.__mro__ if base.__module__.partition(".")[0] in _OWNERS}
     if "DataProto" in bases or "DataProtoItem" in bases:

@@ -78,16 +78,25 @@ def get_tensordict(machine: Machine, args: Arguments) -> Value:
 
 def concatenate(machine: Machine, args: Arguments) -> Value:
     """Batches one below the other: a batch with the names of each."""
-    found = [e for argument in args.positional[:1] for e in elements(machine, argument.value, argument.site)]
+    return _finished(_joined(machine, machine.batch(), args.positional[0] if args.positional else None), args)
+
+
+def collate(machine: Machine, schema: type[BatchSchema], args: Arguments) -> Value:
+    """`Schema.collate(rows)`: an instance with the names of each row."""
+    return one(_joined(machine, machine.batch(schema=schema), args.get(0, "rows")))
+
+
+def _joined(machine: Machine, made: Batch, argument: Argument | None) -> Batch:
+    """A batch with the names of each part in a sequence; of which nobody knows them all where parts are unknown."""
+    found = [] if argument is None else elements(machine, argument.value, argument.site)
     parts = [atom for element in found for atom in element.value]
-    made = machine.batch()
     for part in parts:
         if isinstance(part, Batch):
             machine.merge(made, part)
         elif isinstance(part, Store):
             machine.join(made.flat, part)
     made.flat.open |= not parts or any(isinstance(part, Unknown) for part in parts)
-    return _finished(made, args)
+    return made
 
 
 def _stores(argument: Argument | None) -> list[Store]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeGuard
 
 from batchpact.contracts.lint.trace import Site
 from batchpact.schemas.batch import BatchSchema
@@ -20,6 +20,9 @@ Value: TypeAlias = "frozenset[Atom]"
 
 SLOTS: dict[str, PlacementName] = {"batch": "tensor", "non_tensor_batch": "non_tensor", "meta_info": "meta"}
 """The stores of a `DataProto` by attribute."""
+
+OF_ROWS = frozenset({"check_row", "collate"})
+"""What a schema does with rows; no field can be called so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +232,11 @@ def kept(value: Value) -> list[Store]:
     """The stores that a value may be; one of which nothing is known where it may be anything else but None."""
     known = all(isinstance(atom, (Store, Batch)) or atom in NONE for atom in value)
     return [*stored(value), *([] if known else [Store(open=True)])]
+
+
+def is_schema(thing: object) -> TypeGuard[type[BatchSchema]]:
+    """Whether this is a schema of batches, such as Reads or Writes."""
+    return isinstance(thing, type) and issubclass(thing, BatchSchema)
 
 
 def is_complete(value: Value) -> bool:

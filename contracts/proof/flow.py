@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from batchpact.contracts.proof.comparing import axis_of, batch_axis, by_words, is_size, origin_words
+from batchpact.contracts.proof.comparing import axis_of, batch_axis, by_words, origin_words
 from batchpact.contracts.proof.loose_ends import LooseEnds
-from batchpact.contracts.proof.open_columns import has_key, named_in, with_columns, with_names
+from batchpact.contracts.proof.open_columns import has_key, named_in, told_by, with_columns, with_names
 from batchpact.contracts.proof.scopes import scoped
 from batchpact.contracts.proof.space import Space
-from batchpact.contracts.proof.state import INPUTS, Held, Snapshot, State
+from batchpact.contracts.proof.state import INPUTS, Snapshot, State
 from batchpact.contracts.proof.step import Step, share_rows
+from batchpact.contracts.proof.writing import has_rows, written
 from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec, words
 from batchpact.schemas.expressions import Expression
 from batchpact.schemas.names import closest
-from batchpact.schemas.record import FieldSpec, PipelineSpec, SchemaSpec, StageSpec
-from batchpact.schemas.shapes import parse_dims
+from batchpact.schemas.record import PipelineSpec, SchemaSpec, StageSpec
 from batchpact.schemas.text import join_names
 from batchpact.schemas.violations import Violation, Where
 
@@ -51,7 +51,8 @@ class Flow:
         findings: what is wrong.
         broken: the points in which each of the findings is.
         one: whether one configuration was looked at, not all.
-        stages: the stages, with their conditions about nothing but this pipeline.
+        stages: the stages, with their conditions about nothing but this pipeline, and open columns among their fields.
+        inputs: what the batch holds at the start, in the same way.
         space: the configurations.
         valid: the points that are looked at.
         live: the points in which each stage runs.
@@ -66,9 +67,11 @@ class Flow:
     ) -> None:
         self._pipeline = pipeline
         self._known = known
-        self.stages = [scoped(with_names(stage)) for stage in pipeline.stages]
-        self._inputs = with_columns(pipeline.inputs)
-        self.space = Space(_conditions(self._inputs, self.stages), pipeline.always)
+        self._look_up = look_up
+        self._declared = [scoped(stage) for stage in pipeline.stages]
+        self.stages = [with_names(stage, look_up) for stage in self._declared]
+        self.inputs = with_columns(pipeline.inputs, look_up)
+        self.space = Space(_conditions(self.inputs, self.stages), pipeline.always)
         self.one = look_up is not None
         self.valid = self.space.valid if look_up is None else self.space.valid & self.space.where(look_up)
         self._state = State()
@@ -96,7 +99,8 @@ class Flow:
         """Take the stages one after the other."""
         start = Snapshot({}, None)
         self._state.set_batch(self.valid, None)
-        for points, inputs in self._narrowed(self.valid, self._inputs):
+        self._check_names(self.valid, "inputs", "writes", self._pipeline.inputs)
+        for points, inputs in self._narrowed(self.valid, self.inputs):
             names: dict[str, Expression] = {}
             self._state.set_batch(points, axis_of(batch_axis(inputs), "inputs", names))
             self._write(points, -1, INPUTS, inputs, names, start)
@@ -114,6 +118,8 @@ class Flow:
     def _take(self, at: int, stage: StageSpec) -> None:
         points = self.valid & self._points(stage.when)
         self.live.append(points)
+        self._check_names(points, stage.name, "reads", self._declared[at].reads)
+        self._check_names(points, stage.name, "writes", self._declared[at].writes)
         keys = self._ends.with_twins([field.key for field in (*stage.reads.fields, *stage.writes.fields)])
         keys += stage.drops
         gone: dict[str, str] = {}
@@ -129,7 +135,7 @@ class Flow:
             for violation in step.found:
                 self._add(violation, stage.name, part)
             self._note(at, reads, snapshot, part)
-            for violation, where in self._ends.written(stage, reads, writes, snapshot, part):
+            for violation, where in self._ends.written(at, reads, writes, snapshot, part):
                 self._add(violation, stage.name, where, "writes")
             self._rows(part, stage, writes, step.names, gone)
             for key in stage.drops:
@@ -146,6 +152,14 @@ class Flow:
             if held is not None:
                 self._ends.read(field.key, held.stage, points)
                 self.edges[held.stage, at, field.key] = None
+
+    def _check_names(self, points: int, stage: str, boundary: str, schema: SchemaSpec) -> None:
+        """What the configuration says about the names of open columns is wrong where these are there."""
+        for column in schema.columns:
+            found = told_by(schema, self._look_up).get(column.name)
+            where = points & self._points(column.when)
+            if where and isinstance(found, Violation):
+                self._add(found, stage, where, boundary)
 
     # --- conditions ----------------------------------------------------------------------------------------------
 
@@ -193,7 +207,7 @@ class Flow:
         """What would write a field that is missing."""
         if key in self._state.lost:
             return f"it was there, and {self._state.lost[key]}"
-        stages = self._pipeline.stages
+        stages = self.stages
         before = [stage.name for stage in stages[:at] if has_key(stage.writes, key)]
         if before:
             return f"'{before[-1]}' writes it, and not in every configuration"
@@ -249,7 +263,7 @@ class Flow:
         state.set_batch(points, batch)
         for key, variants in list(state.fields.items()):
             for chosen, held in variants:
-                if chosen & points and _has_rows(held):
+                if chosen & points and has_rows(held):
                     axes = held.axes if not held.axes else (batch, *held.axes[1:])
                     repeated = stage.name if kind in ("repeat", "select") else held.repeated
                     state.set(chosen & points, key, replace(held, axes=axes, repeated=repeated))
@@ -263,39 +277,16 @@ class Flow:
         names: dict[str, Expression],
         before: Snapshot,
     ) -> None:
-        label = "inputs" if writer == INPUTS else writer
         if schema.extra == "allow":
             self._state.opened |= points
         for field in schema.fields:
-            self._state.set(points, field.key, _held(at, writer, label, field, names, before.held.get(field.key)))
-
-
-def _has_rows(held: Held) -> bool:
-    """Whether a field has a value for each row."""
-    return any(place.placement in ("tensor", "non_tensor", "tag") for place in held.field.places)
-
-
-def _held(
-    at: int, writer: str, label: str, field: FieldSpec, names: dict[str, Expression], before: Held | None
-) -> Held:
-    """A field that was just written."""
-    if is_size(field):
-        return Held(writer, field, (Expression.name(f"{label}.{field.key}"),), at)
-    place = field.place("tensor")
-    axes = None
-    if place is not None:
-        dims = parse_dims(place.dims or "")
-        if all(dim.kind != "many" for dim in dims):
-            axes = tuple(axis_of(dim, label, names) for dim in dims)
-    if before is not None and before.field.required and not field.required:
-        field = field.model_copy(update={"required": True})  # left out, the field is what it was before
-    return Held(writer, field, axes, at)
+            self._state.set(points, field.key, written(at, writer, field, names, before.held.get(field.key)))
 
 
 def _conditions(inputs: SchemaSpec, stages: Iterable[StageSpec]) -> list[ConditionSpec]:
-    fields = [*inputs.fields]
-    found = []
+    schemas, found = [inputs], []
     for stage in stages:
-        fields += [*stage.reads.fields, *stage.writes.fields]
+        schemas += [stage.reads, stage.writes]
         found.append(stage.when)
+    fields = [field for schema in schemas for field in (*schema.fields, *schema.columns)]
     return [condition for condition in (*found, *(field.when for field in fields)) if condition is not None]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from batchpact.contracts.proof.comparing import by_words
-from batchpact.contracts.proof.open_columns import columns_key
+from batchpact.contracts.proof.open_columns import fields_of
 from batchpact.contracts.proof.state import Snapshot, State
 from batchpact.schemas.condition_specs import subjects_in
 from batchpact.schemas.record import FieldSpec, SchemaSpec, StageSpec
@@ -23,6 +23,7 @@ class LooseEnds:
     def __init__(self, stages: Sequence[StageSpec], inputs: SchemaSpec) -> None:
         self._stages = stages
         self._read: dict[tuple[str, int], int] = {}
+        self._written: set[tuple[str, int]] = set()
         self._twins: dict[str, set[str]] = {}
         self._asked: set[str] = set()
         for schema in (inputs, *(schema for stage in stages for schema in (stage.reads, stage.writes))):
@@ -47,10 +48,11 @@ class LooseEnds:
         self._read[end] = self._read.get(end, 0) | points
 
     def written(
-        self, stage: StageSpec, reads: SchemaSpec, writes: SchemaSpec, before: Snapshot, points: int
+        self, at: int, reads: SchemaSpec, writes: SchemaSpec, before: Snapshot, points: int
     ) -> Iterator[tuple[Violation, int]]:
-        """What is wrong with what a stage writes over, and where."""
-        own = {field.key for field in writes.fields}
+        """Note what a stage has written; what is wrong with what it writes over, and where."""
+        stage, own = self._stages[at], {field.key for field in writes.fields}
+        self._written.update((key, at) for key in own)
         for field in writes.fields:
             held = before.held.get(field.key)
             if held is None:
@@ -71,12 +73,13 @@ class LooseEnds:
                     yield Violation(code="BP063", field=field.key, actual=actual, expected=expected, hint=hint), points
 
     def unread(self, state: State, outputs: Collection[str]) -> Iterator[tuple[Violation, str]]:
-        """Values that nobody reads in any configuration, with the stages that write them."""
+        """Values that are written and that nobody reads in any configuration, with the stages that write them."""
         for at, stage in enumerate(self._stages):
-            wanted = {columns_key(column) for column in stage.writes.columns if _is_wanted(column, outputs)}
+            columns = [column for column in stage.writes.columns if _is_wanted(column, outputs)]
+            wanted = {field.key for column in columns for field in fields_of(stage.writes, column)}
             for field in stage.writes.fields:
                 key = field.key
-                if key in wanted:
+                if key in wanted or (key, at) not in self._written:
                     continue
                 if (key, at) in self._read or key in self._asked:
                     continue

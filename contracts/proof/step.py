@@ -17,7 +17,7 @@ from batchpact.contracts.proof.comparing import (
     may_agree,
     ragged_axis,
 )
-from batchpact.contracts.proof.open_columns import columns_key
+from batchpact.contracts.proof.open_columns import fields_of
 from batchpact.contracts.proof.state import Held, Snapshot
 from batchpact.schemas.declared import either, placement_words, type_and_shape
 from batchpact.schemas.dtypes import short_name
@@ -54,7 +54,7 @@ class Step:
 
     def _read(self, reads: SchemaSpec) -> None:
         computed: list[tuple[FieldSpec, Dim, Expression, Held]] = []
-        opened = {columns_key(column) for column in reads.columns}
+        opened = {field.key for column in reads.columns for field in fields_of(reads, column)}
         for field in reads.fields:
             held = self._snapshot.held.get(field.key)
             if all(place.placement == "arg" for place in field.places):

@@ -9,6 +9,7 @@ from typing import Any
 from tensordict import TensorDict
 
 from batchpact.contracts.boundary import Boundary
+from batchpact.contracts.late_names import settled
 from batchpact.contracts.queue.held import Held, client, fetch, lacking, look, refused
 from batchpact.contracts.queue.layouts import batch_of
 from batchpact.contracts.queue.putting import Written, put, written
@@ -21,7 +22,7 @@ from batchpact.contracts.variants import Variants
 from batchpact.dataproto.sizes import field_bytes
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.stores import Stores
-from batchpact.schemas.violations import Violation, Where
+from batchpact.schemas.violations import Violation
 
 
 def call_with_keys(
@@ -87,8 +88,7 @@ class _Visit:
         self._boundary: Boundary = variants.whole
         self.reference: Reference = args[place] if isinstance(place, int) else kwargs[place]
         name = self._boundary.name
-        self.reads = Where(stage=name, boundary="reads")
-        self.writes = Where(stage=name, boundary="writes")
+        self.reads, self.writes = self._boundary.on_reads, self._boundary.on_writes
         self.made: Written | None = None
         self._started = perf_counter()
         rows = self._boundary.spec.rows
@@ -159,7 +159,7 @@ class _Visit:
             self._boundary.leave(self._passage, None)
             return result
         started = perf_counter()
-        self._boundary = self._boundary.settled(self._passage, first)
+        self._boundary = settled(self._boundary, self._passage, first)
         self._fields, origin = self._boundary.judge(self._passage, first)
         self.made = written(self._boundary.spec, self._fields, origin, self._held, self.writes)
         self._leaving = perf_counter() - started

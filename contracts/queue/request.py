@@ -44,7 +44,7 @@ def request(boundary: Boundary, held: Held) -> Request:
     made = Request()
     for spec in boundary.spec.reads.fields:
         _find(spec, held, made)
-    if boundary.hands_out_everything:
+    if boundary.handing.everything:
         declared = {spec.key for spec in boundary.spec.reads.fields}
         made.columns += [key for key in held.columns if key not in declared]
         taken = {*declared, *made.columns}

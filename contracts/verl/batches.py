@@ -72,7 +72,7 @@ def project(
     boundary = contract.variants.under(answers)
     passage = boundary.enter(batch, args, kwargs)
     passage.versions = []  # nobody elsewhere can change it; its owner may
-    held = boundary.declared(passage.source)
+    held = boundary.handing.declared(passage.source)
     extra = {**passage.filled.meta, **contract.in_meta(boundary, passage.filled.args)}
     unseen = kept_back(boundary, passage) if contract.is_stage else None
     if unseen is not None:

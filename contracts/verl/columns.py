@@ -16,6 +16,7 @@ import torch
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.kept_back import KEPT_BACK, Note
+from batchpact.contracts.late_names import under_names
 from batchpact.contracts.reporting import settle
 from batchpact.contracts.settings import Settings, current
 from batchpact.contracts.told_names import TOLD_NAMES, told_names
@@ -28,7 +29,7 @@ from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.record import SchemaSpec
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.text import count
-from batchpact.schemas.violations import Violation, Where
+from batchpact.schemas.violations import Violation
 
 _SHAPES = frozenset({"BP011", "BP012", "BP013", "BP014", "BP015", "BP016"})
 
@@ -78,8 +79,8 @@ def select(contract: MethodContract, meta: Any, args: tuple[Any, ...], kwargs: d
         seen = diagnose(boundary.reads.__batchpact__.plan, looked)
         violations = [violation for violation in seen.violations if violation.code not in _SHAPES]
         violations = [*boundary.misnamed, *violations, *filled.violations]
-        _settle(boundary, f"where stage '{boundary.name}' reads its batch", "reads", violations, settings)
-    held = boundary.declared(source)
+        settle(boundary.on_reads, boundary.beginning, violations, [], settings)
+    held = boundary.handing.declared(source)
     chosen = [name for name in names if name in held.tensors or name in held.columns]
     sent = found.select_fields(chosen)
     sent.extra_info = {**held.meta, **filled.meta, **contract.in_meta(boundary, filled.args)}
@@ -186,10 +187,9 @@ class ColumnsCheck:
             return Check(self.contract, self.answers)(result)
         boundary = self.contract.variants.under(self.answers)
         info = result.extra_info or {}
-        boundary = boundary.naming({**(self.meta.extra_info or {}), **info})
-        declared = {field.key for field in boundary.spec.writes.fields}
+        boundary = under_names(boundary, {**(self.meta.extra_info or {}), **info})
         result.extra_info = {
-            key: value for key, value in info.items() if key in declared or key not in {*self.info, KEPT_BACK}
+            key: value for key, value in info.items() if key in boundary.writers or key not in {*self.info, KEPT_BACK}
         }
         fields = list(_field_names(result))
         if self.settings.level != "off":
@@ -218,7 +218,7 @@ class ColumnsCheck:
         tensors = {key: torch.empty(0, device="meta") for key, is_column in placed.items() if not is_column}
         seen = diagnose(boundary.writes.__batchpact__.plan, Stores(tensors, columns, info), Context(holder="result"))
         found += [violation for violation in seen.violations if violation.code == "BP001"]
-        _settle(boundary, f"where stage '{boundary.name}' returns its result", "writes", found, self.settings)
+        settle(boundary.on_writes, boundary.ending, found, [], self.settings)
 
 
 def _is_column(writes: SchemaSpec, key: str) -> bool:
@@ -229,9 +229,3 @@ def _is_column(writes: SchemaSpec, key: str) -> bool:
 def _field_names(meta: Any) -> list[str]:
     """The columns of either kind of meta."""
     return list(getattr(meta, "field_names", None) or getattr(meta, "fields", None) or ())
-
-
-def _settle(boundary: Boundary, subject: str, where: str, violations: list[Violation], settings: Settings) -> None:
-    if violations:
-        placed = [violation.at(Where(stage=boundary.name, boundary=where)) for violation in violations]
-        settle(boundary.name, subject, placed, [], settings)

@@ -12,6 +12,7 @@ from tensordict import TensorDictBase
 from batchpact.contracts.arguments import Filled
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.kept_back import KEPT_BACK
+from batchpact.contracts.late_names import settled
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.settings import current
 from batchpact.contracts.told_names import TOLD_NAMES
@@ -48,7 +49,7 @@ class Check:
         """The check of a call that goes out with this batch."""
         stores = (store for _, store in passage.source.by_placement())
         held: dict[str, object] = {key: value for store in stores for key, value in store.items()}
-        return cls(contract, answers, passage, pads, {**held, **passage.filled.meta, **passage.filled.args})
+        return cls(contract, answers, passage, pads, {**held, **passage.filled.together()})
 
     def for_later(self) -> Check:
         """The same without the batch, which its owner may change or let go before the result is there."""
@@ -68,7 +69,7 @@ class Check:
         if result is None:
             return None if passage is None else boundary.leave(passage, None)
         carrier = carrier_of(result)
-        boundary = boundary.settled(passage or self._unknown(boundary, result), result, guess=passage is None)
+        boundary = settled(boundary, passage or self._unknown(boundary, result), result, guess=passage is None)
         if carrier is not None:
             result = self._own(boundary, carrier, result)
         if passage is not None and passage.carrier is not None:
@@ -93,18 +94,16 @@ class Check:
 
     def _sent_back(self, boundary: Boundary, stores: Stores) -> set[str]:
         """Undeclared fields that are equal to what was sent, or are read and cannot be compared with it any more."""
-        written = {field.key for field in boundary.spec.writes.fields}
-        read = {field.key for field in boundary.spec.reads.fields}
 
         def comes_back(key: str, value: object) -> bool:
             if key in (KEPT_BACK, TOLD_NAMES, AUTO_PADDING_KEY):
                 return True
             if self.sent is None:
-                return key in read
+                return key in boundary.read_keys
             return key in self.sent and equal(value, self.sent[key])
 
         held = ((key, value) for _, store in stores.by_placement() for key, value in store.items())
-        return {key for key, value in held if key not in written and comes_back(key, value)}
+        return {key for key, value in held if key not in boundary.writers and comes_back(key, value)}
 
     def _unknown(self, boundary: Boundary, result: Any) -> Passage:
         """A call of which the batch is not known, or no longer."""

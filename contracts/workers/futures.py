@@ -10,6 +10,7 @@ from typing import Any, cast
 from batchpact.contracts.arguments import Filled
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.decorator import find_batch
+from batchpact.contracts.late_names import settled
 from batchpact.contracts.origins import from_rows
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.settings import Level, Settings
@@ -133,7 +134,7 @@ class StageFuture:
             whole = join(boundary, written, firsts, spans, sent.pads)
         result: Any = whole
         if whole is not None and passage.carrier is None:
-            result = _as_writes(boundary.settled(passage, whole), whole)
+            result = _as_writes(settled(boundary, passage, whole), whole)
         return boundary.leave(passage, (result, *more) if more else result)
 
     def _answers(self) -> dict[int, object]:
@@ -163,7 +164,7 @@ class StageFuture:
             where = Where(stage=self.boundary.name, boundary="writes", rank=silent[0])
             actual, expected = f"None from rank {listed(silent)}", "a result for every part, or for none"
             violation = Violation(code="BP035", field="result", actual=actual, expected=expected, where=where)
-            raise ContractError(f"where stage '{self.boundary.name}' returns its result", [violation])
+            raise ContractError(self.boundary.ending, [violation])
 
     def _with_the_batch(self, before: StageFuture) -> tuple[Passage, list[Span]]:
         """The passage and the parts of a stage whose rows differ: its result is the whole batch in new rows."""

@@ -75,7 +75,7 @@ def join_more(boundary: Boundary, more: Sequence[tuple[Any, ...]], ranks: Sequen
             expected = f"{len(more[0])}, as from rank {ranks[0]}"
             where = Where(stage=boundary.name, boundary="writes", rank=rank)
             violation = Violation(code="BP035", field="result", actual=actual, expected=expected, where=where)
-            raise ContractError(f"where stage '{boundary.name}' returns its result", [violation])
+            raise ContractError(boundary.ending, [violation])
     return [list(values) for values in zip(*more, strict=True)]
 
 
@@ -87,4 +87,4 @@ def _check_rows(boundary: Boundary, part: DataProto, span: Span, rank: int) -> N
     violation = Violation(
         code="BP012", field="batch", actual=count(rows, "row"), expected=count(given, "row"), where=where
     )
-    raise ContractError(f"where stage '{boundary.name}' returns its result, on rank {rank}", [violation])
+    raise ContractError(f"{boundary.ending}, on rank {rank}", [violation])

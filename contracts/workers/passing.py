@@ -46,10 +46,9 @@ def _joined_otherwise(field: FieldSpec) -> bool:
 
 def _asks_for_names(writer: Boundary, reader: Boundary) -> bool:
     """Whether nobody knows what a stage reads, or what the one before has written, without a look at the meta."""
-    written = {field.key for field in reader.spec.writes.fields}
     columns = (*reader.spec.reads.columns, *reader.spec.writes.columns)
     asked = [c.named_by for c in columns if c.named_by is not None and c.named_by.source == "meta"]
-    others = any(source.name not in written for source in asked)
+    others = any(source.name not in reader.writers for source in asked)
     return others or bool(reader.spec.reads.columns or writer.spec.writes.columns)
 
 

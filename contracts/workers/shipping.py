@@ -47,7 +47,7 @@ def ship(boundary: Boundary, passage: Passage, groups: int) -> Shipment:
         passage: the call, whose batch was checked.
         groups: the number of data-parallel groups.
     """
-    held = boundary.declared(passage.source)
+    held = boundary.handing.declared(passage.source)
     data: DataProto = OURS.make(DataProto(), held, rows_of(held))
     pads = None if passage.carrier is None else passage.carrier.pads(passage.batch)
     if pads is not None and len(pads) == len(data):
@@ -74,9 +74,9 @@ def shipped_bytes(data: DataProto, args: Mapping[str, object]) -> dict[str, int]
 
 def kept_back(boundary: Boundary, passage: Passage) -> Stores | None:
     """What stays behind, in words, for a stage that looks for it; None where everything travels or nobody checks."""
-    if passage.level == "off" or boundary.project != "on" or boundary.spec.reads.extra == "allow":
+    if passage.level == "off" or boundary.handing.everything:
         return None
-    declared = boundary.declared(passage.source)
+    declared = boundary.handing.declared(passage.source)
     stores = [
         {key: Elsewhere(describe_in_store(value, placement)) for key, value in held.items() if key not in sent}
         for (placement, held), sent in zip(passage.source.by_placement(), declared, strict=True)

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.configuration import use_config
 from batchpact.contracts.decorator import contract_of
+from batchpact.contracts.late_names import settled
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.settings import Level, Settings, checking
 from batchpact.contracts.variants import Answers, Variants
@@ -190,7 +191,7 @@ def _let_out(boundary: Boundary, passage: Passage, result: Any) -> Written:
     if first is None:
         boundary.leave(passage, None)
         return Written(None, tuple(more))
-    boundary = boundary.settled(passage, first)
+    boundary = settled(boundary, passage, first)
     fields, origin = boundary.judge(passage, first)
     made: DataProto = OURS.make(passage.batch, fields, rows_of(fields))
     OURS.mark(made, writers=boundary.writers, rewrites=frozenset())

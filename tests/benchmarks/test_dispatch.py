@@ -5,13 +5,9 @@ verl's own worker group ships what it is given: the whole batch, or the fields t
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from pytest_benchmark.fixture import BenchmarkFixture
@@ -20,6 +16,7 @@ from batchpact.contracts import Event, WorkerGroup, observe
 from batchpact.dataproto import DataProto, transport
 from tests.benchmarks.batches import FULL, thirteen_tensors
 from tests.benchmarks.dispatch_workers import READS, Critic
+from tests.benchmarks.sessions import touched_session
 from tests.benchmarks.test_container import columns
 from tests.benchmarks.test_wire import plain_copy
 
@@ -33,20 +30,8 @@ MODES = {"its default": "", "numpy mode": "numpy"}
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
-    # verl asks for ten logical CPUs for each worker.
-    ray.init(
-        num_cpus=32,
-        include_dashboard=False,
-        runtime_env={"env_vars": {"PYTHONPATH": path}},
-        logging_level="ERROR",
-        object_store_memory=5 << 30,
-    )
-    # The first puts go into memory that was never touched, at ten times the cost.
-    refs = [ray.put(np.zeros(2**27, np.uint8)) for _ in range(34)]
-    del refs
-    yield
-    ray.shutdown()
+    with touched_session(num_cpus=32):  # verl asks for ten logical CPUs for each worker
+        yield
 
 
 @pytest.fixture(scope="module")

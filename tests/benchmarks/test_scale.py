@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import os
 import statistics
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
-import numpy as np
 import pytest
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +15,7 @@ from batchpact.dataproto import DataProto
 from tests.benchmarks.batches import Size, thirteen_tensors
 from tests.benchmarks.scale_model import SHIPPED, Load, field_bytes, fitted, load
 from tests.benchmarks.scale_workers import Projected, Whole
+from tests.benchmarks.sessions import touched_session
 
 ray = pytest.importorskip("ray")
 pytestmark = pytest.mark.bench
@@ -30,13 +27,8 @@ ROUNDS = 7
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
-    path = os.pathsep.join([str(Path(__file__).parents[2]), *filter(None, sys.path)])
-    options = {"include_dashboard": False, "logging_level": "ERROR", "object_store_memory": 5 << 30}
-    ray.init(num_cpus=8, runtime_env={"env_vars": {"PYTHONPATH": path}}, **options)
-    refs = [ray.put(np.zeros(2**27, np.uint8)) for _ in range(34)]  # memory that was touched before
-    del refs
-    yield
-    ray.shutdown()
+    with touched_session(num_cpus=8):
+        yield
 
 
 def measured(group: WorkerGroup, size: Size, workers: int, *, projected: bool) -> tuple[Load, float]:

@@ -18,6 +18,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 
 from batchpact.dataproto import DataProto, transport
 from tests.benchmarks.batches import FULL, Size, thirteen_tensors, uids
+from tests.benchmarks.sessions import touched_session
 from tests.benchmarks.test_container import columns
 
 ray = pytest.importorskip("ray")
@@ -38,12 +39,8 @@ pytestmark = pytest.mark.bench
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
-    ray.init(num_cpus=1, include_dashboard=False, logging_level="ERROR", object_store_memory=5 << 30)
-    # The first puts go into memory that was never touched, at ten times the cost.
-    refs = [ray.put(np.zeros(2**27, np.uint8)) for _ in range(34)]
-    del refs
-    yield
-    ray.shutdown()
+    with touched_session(num_cpus=1):
+        yield
 
 
 def there_and_back(value: object) -> Operation:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -48,15 +44,6 @@ class AsyncCritic(Critic):
     @stage
     async def ask(self, batch: ComputeReturns.Reads) -> ComputeReturns.Writes:
         return ComputeReturns.Writes(returns=batch.rewards * 2)
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    root = str(Path(__file__).parents[2])
-    path = os.pathsep.join([root, *filter(None, sys.path)])
-    ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}, logging_level="ERROR")
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -38,15 +34,6 @@ class Reward:
         data = batch.get()
         assert isinstance(data, DataProto) and data.batch is not None
         return DataProto.from_dict({"score": data.batch["ids"].sum(-1)}, {"uid": data.non_tensor_batch["uid"]})
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    root = str(Path(__file__).parents[2])
-    path = os.pathsep.join([root, *filter(None, sys.path)])
-    ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}, logging_level="ERROR")
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from jaxtyping import Int64
 from torch import Tensor
 
 from batchpact.contracts import when
-from batchpact.schemas import Key, Merge, Meta, NonTensor, Repeat, SameAs, config, present
+from batchpact.schemas import Key, Merge, Meta, NonTensor, Repeat, SameAs, When, config, present
 from tests.contracts.plans import PerRow, PerToken, declare
 from tests.contracts.proof.test_flow_conditions import lines, plan
 
@@ -47,6 +47,17 @@ def test_a_field_that_a_condition_asks_for_is_read() -> None:
         "BP061 unread  use: total  nobody reads it; what is written is read later; "
         "leave it out, or name it among the outputs of the pipeline"
     ]
+
+
+def test_what_is_not_written_in_a_configuration_is_not_unread_in_it() -> None:
+    notes = declare("Notes", {"scores": PerToken}, {"total": PerRow, "notes": Annotated[PerRow, When(REJECT)]})
+    pipeline = plan(MAKE, notes, outputs=["total"])
+    on, off = ({"algorithm": {"rejection_sampling": value}} for value in (True, False))
+
+    assert [line.partition("  nobody")[0] for line in lines(pipeline)] == ["BP061 unread  notes: notes"]
+    assert len(pipeline.check(on).findings) == 1
+    assert pipeline.check(off).findings == ()
+    assert plan(MAKE, USE, when(REJECT, notes), outputs=["total"]).check(off).findings == ()
 
 
 def test_where_a_reader_is_missing_anyway_nothing_is_said() -> None:

@@ -188,3 +188,93 @@ def test_a_finding_stands_where_the_columns_are_declared() -> None:
 
     assert {file for file, _ in lines_of} == {"tests/contracts/proof/test_open_columns.py"}
     assert all(line for _, line in lines_of)
+
+
+# --- one configuration ------------------------------------------------------------------------------------------------
+
+
+class Load(StageSchema):
+    class Writes(BatchSchema):
+        extra: Columns[Float32[Tensor, "batch response"]] = named_by(config("data.extra"))
+
+
+class One(StageSchema):
+    class Reads(BatchSchema):
+        mask: Float32[Tensor, "batch response"]
+
+    class Writes(BatchSchema):
+        y: PerRow
+
+
+def lines_with(
+    names: object, *stages: type[StageSchema], inputs: type[BatchSchema] = Prompts, outputs: tuple[str, ...] = ("y",)
+) -> list[str]:
+    report = Pipeline("plan", inputs=inputs, stages=stages, outputs=outputs).check({"data": {"extra": names}})
+    return [line.strip() for line in str(report).splitlines()[2:]]
+
+
+def test_a_configuration_says_which_columns_there_are() -> None:
+    assert lines_with(["mask", "weight"], Load, One) == []
+    assert lines_with(["mask"], Load, Tokens) == []
+    assert [line.partition("  declared")[0] for line in lines_with(["weight"], Load, One)] == [
+        "BP001 missing  one: mask"
+    ]
+
+
+def test_a_field_of_that_name_is_one_of_the_columns() -> None:
+    class Masked(BatchSchema):
+        mask: Float32[Tensor, "batch response"]
+
+    class Short(BatchSchema):
+        mask: PerRow
+
+    assert lines_with(["mask"], Tokens, inputs=Masked) == []
+    assert lines_with(["mask"], Tokens, inputs=Short) == [
+        'BP011 rank  tokens: mask  the inputs hold f32 "batch", declared "batch response"'
+    ]
+
+
+def test_a_named_column_that_nobody_writes_is_missing_and_told_by_whom_it_would_be() -> None:
+    (lacking,) = lines_with(["mask", "x"], Tokens, Load, outputs=("y",))[:1]
+
+    assert lacking == (
+        'BP001 missing  tokens: mask  declared f32 "batch response", named by configuration data.extra; '
+        "nothing before writes it; 'load' writes it, and comes later"
+    )
+
+
+def test_no_names_are_no_columns() -> None:
+    assert lines_with([], Tokens) == []
+
+
+def test_names_that_are_none_are_told_where_the_columns_are_declared() -> None:
+    assert lines_with("mask", Load, One)[:1] == [
+        "BP056 columns  load: extra  configuration data.extra is str; a list of names; write ['mask']"
+    ]
+    assert [line.partition("  configuration")[0] for line in lines_with(None, Tokens)] == [
+        "BP056 columns  tokens: tokens"
+    ]
+
+
+def test_names_are_not_asked_for_where_the_columns_are_off() -> None:
+    class Sometimes(StageSchema):
+        class Reads(BatchSchema):
+            x: PerRow
+            tokens: Annotated[Columns[PerRow], When(config("data.on"))] = named_by(config("data.extra"))
+
+        class Writes(BatchSchema):
+            y: PerRow
+
+    assert lines_with(None, Sometimes) == []
+
+
+def test_columns_of_a_configuration_are_wanted_by_whoever_names_them() -> None:
+    assert lines_with(["mask"], Load, outputs=("x",)) == []
+
+
+def test_one_configuration_is_shown_by_the_columns_that_it_names() -> None:
+    pipeline = Pipeline("plan", inputs=Prompts, stages=[Load, One, Tokens])
+
+    assert show([pipeline], "extra", {"data": {"extra": ["mask"]}}).splitlines()[1:] == [
+        "  writes  'load'  f32 \"batch response\", named by configuration data.extra; read by 'one' and 'tokens'"
+    ]

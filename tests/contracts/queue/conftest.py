@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import os
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.ray_sessions import own_session
 
 _numbers = itertools.count()
 
@@ -17,14 +16,11 @@ _numbers = itertools.count()
 @pytest.fixture(scope="package")
 def queue() -> Iterator[Any]:
     """The module `transfer_queue`, with a controller and storage units that are running."""
-    ray = pytest.importorskip("ray")
     transfer_queue = pytest.importorskip("transfer_queue")
-    path = os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, sys.path)])
-    ray.init(num_cpus=8, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}, logging_level="ERROR")
-    transfer_queue.init()
-    yield transfer_queue
-    transfer_queue.close()
-    ray.shutdown()
+    with own_session(num_cpus=8):
+        transfer_queue.init()
+        yield transfer_queue
+        transfer_queue.close()
 
 
 @pytest.fixture

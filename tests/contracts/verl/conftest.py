@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.ray_sessions import own_session
+
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[None]:
-    ray = pytest.importorskip("ray")
-    path = os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, sys.path)])
-    env = {"PYTHONPATH": path, "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}
-    ray.init(num_cpus=128, include_dashboard=False, runtime_env={"env_vars": env}, logging_level="ERROR")
-    yield
-    ray.shutdown()
+    with own_session(env={"RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0"}, num_cpus=128):
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -1,12 +1,9 @@
-"""A session of Ray for the tests of workers; they are run in this process, too."""
+"""Groups of workers for the tests: in this process, and as actors of Ray."""
 
 from __future__ import annotations
 
 import itertools
-import os
-import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,16 +11,6 @@ import pytest
 from batchpact.contracts import WorkerGroup
 from tests.contracts.workers.calls import FREE
 from tests.contracts.workers.critics import Critic
-
-
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[None]:
-    """One node; its workers find what this process can import."""
-    ray = pytest.importorskip("ray")
-    path = os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, sys.path)])
-    ray.init(num_cpus=1, include_dashboard=False, runtime_env={"env_vars": {"PYTHONPATH": path}}, logging_level="ERROR")
-    yield
-    ray.shutdown()
 
 
 @pytest.fixture(scope="module")

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import copy
-import os
-import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,6 +13,7 @@ import torch
 from batchpact.contracts import WorkerError, WorkerGroup
 from batchpact.dataproto import DataProto
 from tests.contracts.workers.faulty import Sleeper
+from tests.ray_sessions import own_session
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow]
 ray = pytest.importorskip("ray")
@@ -29,13 +27,12 @@ def cluster() -> Iterator[Any]:
     """A head for the controller, and two nodes that each have room for one worker."""
     from ray.cluster_utils import Cluster
 
+    ray.shutdown()  # of the session that other tests share
     made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
     for _ in range(2):
         made.add_node(num_cpus=1, resources={"gpu_node": 1})
-    path = os.pathsep.join([str(Path(__file__).parents[3]), *filter(None, sys.path)])
-    ray.init(address=made.address, runtime_env={"env_vars": {"PYTHONPATH": path}}, logging_level="ERROR")
-    yield made
-    ray.shutdown()
+    with own_session(address=made.address):
+        yield made
     made.shutdown()
 
 

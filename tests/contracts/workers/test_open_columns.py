@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import pytest
@@ -69,11 +70,12 @@ def batch() -> DataProto:
     return DataProto.from_dict({"x": torch.tensor([0.0, 1.0, 2.0, 3.0])}, columns, {"keys": ["acc"]})
 
 
-@pytest.fixture(params=["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
-def group(request: pytest.FixtureRequest) -> Any:
+@pytest.fixture(scope="module", params=["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
+def group(request: pytest.FixtureRequest) -> Iterator[WorkerGroup]:
     if request.param == "ray":
         request.getfixturevalue("cluster")
-    return WorkerGroup(Scorer, dp=2, backend=request.param)
+    with WorkerGroup(Scorer, dp=2, backend=request.param) as made:
+        yield made
 
 
 def test_exactly_the_named_columns_are_shipped_and_what_workers_name_is_joined(group: Any) -> None:

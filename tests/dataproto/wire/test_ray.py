@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import gc
-import os
 import shutil
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +19,7 @@ from tests.dataproto.wire.cluster import Worker, in_store
 from tests.dataproto.wire.resident import MB, linux, peak_of, resident
 from tests.dataproto.wire.test_round_trips import Tagged
 from tests.dataproto.wire.ways import tensors_of, untouched
+from tests.ray_sessions import own_session
 
 pytestmark = [pytest.mark.ray, pytest.mark.slow, linux]
 ray = pytest.importorskip("ray")
@@ -31,17 +29,8 @@ STORE = 200 * MB
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster() -> Iterator[None]:
-    root = str(Path(__file__).parents[3])
-    path = os.pathsep.join([root, *filter(None, sys.path)])
-    ray.init(
-        num_cpus=1,
-        include_dashboard=False,
-        runtime_env={"env_vars": {"PYTHONPATH": path}},
-        logging_level="ERROR",
-        object_store_memory=STORE,
-    )
-    yield
-    ray.shutdown()
+    with own_session(num_cpus=1, object_store_memory=STORE):
+        yield
 
 
 @pytest.fixture(scope="module")
