@@ -15,7 +15,7 @@ from batchpact.schemas.stage import Repeat, StageSchema
 class DatasetBatch(BatchSchema, extra="allow"):
     """Prompts as verl's `RLHFDataset` gives them, with the uid that the trainer adds.
 
-    Whatever other columns a dataset has go along.
+    Whatever other columns a dataset has go along; nothing in verl lists them.
     """
 
     dummy_tensor: f.DummyTensor
@@ -34,7 +34,7 @@ class DatasetBatch(BatchSchema, extra="allow"):
 
 
 class PromptReads(BatchSchema, extra="allow"):
-    """What an agent loop answers: every column of a prompt is an argument of it."""
+    """What an agent loop answers: every column of a prompt is an argument of it, those of the dataset's own included."""
 
     raw_prompt: f.RawPrompt
     uid: f.Uid
@@ -52,7 +52,7 @@ class PromptReads(BatchSchema, extra="allow"):
 class RolloutWrites(CountedTexts, extra="allow"):
     """Texts with their masks, and what an agent loop and an inference server say of each.
 
-    Agent loops add fields of their own.
+    Agent loops add fields of their own: those that the first row of a batch has, which no list names.
     """
 
     rollout_log_probs: Annotated[f.RolloutLogProbs, When(SAMPLING_LOG_PROBS)]

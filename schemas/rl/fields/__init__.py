@@ -47,6 +47,7 @@ from batchpact.schemas.rl.fields.log_probs import (
     TeacherLogprobs,
 )
 from batchpact.schemas.rl.fields.meta import (
+    AdapterLeftOut,
     GlobalSteps,
     GlobalTokenNum,
     ImagesSeqlens,
@@ -64,6 +65,8 @@ from batchpact.schemas.rl.fields.rewards import (
     Advantages,
     Returns,
     RewardBaselines,
+    RewardFigure,
+    RewardPart,
     RmScores,
     TokenLevelRewards,
     TokenLevelScores,
@@ -114,6 +117,7 @@ from batchpact.schemas.rl.fields.tokens import (
 )
 
 __all__ = [
+    "AdapterLeftOut",
     "Advantages",
     "AgentName",
     "AnyPositionIds",
@@ -172,7 +176,9 @@ __all__ = [
     "Returns",
     "RewardBaselines",
     "RewardExtraKeys",
+    "RewardFigure",
     "RewardModel",
+    "RewardPart",
     "ReweightMethod",
     "RmScores",
     "RolloutIsWeights",

@@ -60,6 +60,14 @@ ValidationMetrics = Annotated[
     Meta[dict[str, float]],
     Field(description="Figures of a validation, by dataset and name. Source: the trainer."),
 ]
+AdapterLeftOut = Annotated[
+    Meta[bool],
+    Name("no_lora_adapter"),
+    Field(
+        description="The argument no_lora_adapter where it stands in the batch, and so goes with every later call. "
+        "Source: the newer trainer, for the reference of an actor that is trained by LoRA."
+    ),
+]
 MultiTurn = Annotated[
     Meta[bool],
     Field(description="Whether rollouts have several turns. Source: the config, for the actor's update."),

@@ -23,7 +23,7 @@ from batchpact.schemas.stage import StageSchema
 
 
 class RolloutWrites(JaggedTexts, extra="allow"):
-    """What an agent loop puts of each output that it finished; loops add fields of their own.
+    """What an agent loop puts of each output that it finished, with every column of its prompt; no list names these.
 
     Its tag `global_steps` has the key of a meta field, and is not declared here.
     """
