@@ -34,6 +34,7 @@ class ScoreByFunction(StageSchema):
         extra_info: f.ExtraInfo | None = None
         num_turns: f.NumTurns | None = None
         tool_extra_fields: f.ToolExtraFields | None = None
+        reward_scores: f.RewardScores | None = None
 
     class Writes(RewardWrites):
         pass

@@ -34,7 +34,7 @@ class DatasetBatch(BatchSchema, extra="allow"):
 
 
 class PromptReads(BatchSchema, extra="allow"):
-    """What an agent loop answers: every column of a prompt is an argument of it, those of the dataset's own included."""
+    """What an agent loop answers: every column of a prompt is an argument of it, also those that only a dataset knows."""
 
     raw_prompt: f.RawPrompt
     uid: f.Uid
@@ -45,6 +45,8 @@ class PromptReads(BatchSchema, extra="allow"):
     tools_kwargs: f.ToolsKwargs
     interaction_kwargs: f.InteractionKwargs
     agent_name: f.AgentName | None = None
+    do_sample: f.DoSample | None = None
+    priority: f.Priority | None = None
     global_steps: f.GlobalSteps
     validation: f.Validate = False
 
@@ -60,6 +62,7 @@ class RolloutWrites(CountedTexts, extra="allow"):
     multi_modal_inputs: f.MultiModalInputs
     turn_scores: f.TurnScores
     tool_rewards: f.ToolRewards
+    extras: f.Extras
     min_global_steps: f.MinGlobalSteps
     max_global_steps: f.MaxGlobalSteps
     metrics: f.RolloutMetrics

@@ -68,11 +68,20 @@ def dense_batch() -> Stores:
 
 def more_columns() -> dict[str, Any]:
     texts_of_rows = {name: objects(*[{}] * ROWS) for name in ("tools_kwargs", "interaction_kwargs", "extra_fields")}
-    numbers = ("index", "min_global_steps", "max_global_steps", "num_turns", "prompt_len", "response_len", "seq_len")
+    numbers = (
+        "index",
+        "min_global_steps",
+        "max_global_steps",
+        "num_turns",
+        "session_id",
+        "prompt_len",
+        "response_len",
+        "seq_len",
+    )
     return {
         **texts_of_rows,
         **{name: objects(*range(ROWS)) for name in numbers},
-        **{name: objects(*[None] * ROWS) for name in ("turn_scores", "tool_rewards")},
+        **{name: objects(*[None] * ROWS) for name in ("turn_scores", "tool_rewards", "extras")},
         "batch_keys": objects("a_0_0", "a_1_0", "b_0_0", "b_1_0"),
         "acc": objects(True, False, True, True),
         "format": objects(1.0, 0.0, 1.0, 1.0),
