@@ -34,7 +34,7 @@ class DatasetBatch(BatchSchema, extra="allow"):
 
 
 class PromptReads(BatchSchema, extra="allow"):
-    """What an agent loop answers: every column of a prompt is an argument of it, also those that only a dataset knows."""
+    """What an agent loop answers: each column of a prompt is an argument of it, also those that a dataset adds."""
 
     raw_prompt: f.RawPrompt
     uid: f.Uid
