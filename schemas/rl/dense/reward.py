@@ -58,6 +58,7 @@ class ExtractReward(StageSchema):
 
     class Reads(BatchSchema):
         rm_scores: f.RmScores
+        reward_extra_keys: f.RewardExtraKeys | None = None
         figures: Columns[f.RewardFigure] = named_by(REWARD_FIGURES)
 
     class Writes(BatchSchema):

@@ -111,6 +111,7 @@ class LogValidation(StageSchema):
         prompts: f.Prompts
         responses: f.Responses
         rm_scores: f.RmScores
+        reward_extra_keys: f.RewardExtraKeys | None = None
         figures: Columns[f.RewardFigure] = named_by(REWARD_FIGURES)
         uid: f.Uid
         data_source: f.DataSource

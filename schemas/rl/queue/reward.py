@@ -37,4 +37,5 @@ class PutScores(StageSchema):
     class Reads(BatchSchema):
         responses: f.Responses
         rm_scores: f.RmScores
+        reward_extra_keys: f.RewardExtraKeys | None = None
         figures: Columns[f.RewardFigure] = named_by(REWARD_FIGURES)
