@@ -5,8 +5,9 @@ Its workers are a stand-in that keeps what it was handed, and answers with a num
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from types import SimpleNamespace
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from omegaconf import OmegaConf
@@ -15,6 +16,10 @@ from verl.trainer.ppo.ray_trainer import RayPPOTrainer
 from verl.utils import tensordict_utils as tu
 
 from batchpact.contracts import stage
+from batchpact.schemas import BatchSchema, StageSchema, When
+from batchpact.schemas.rl import fields as f
+from batchpact.schemas.rl.conditions import IS_WEIGHTS, KL_IN_LOSS
+from batchpact.schemas.rl.dense.advantages import EstimatorWrites, GroupReads
 from batchpact.schemas.rl.dense.log_probs import (
     ComputeOldLogProb,
     ComputeRefLogProb,
@@ -23,6 +28,7 @@ from batchpact.schemas.rl.dense.log_probs import (
 )
 from batchpact.schemas.rl.dense.reward import ExtractReward, ScoreByModel
 from batchpact.schemas.rl.dense.updates import UpdateActor, UpdateCritic
+from batchpact.schemas.rl.fields import jagged as j
 
 CONFIG = OmegaConf.create(
     {
@@ -143,3 +149,102 @@ def extract_reward(data: Any) -> ExtractReward.Writes:
 
     scores, _figures = theirs(data)
     return ExtractReward.Writes(token_level_scores=scores)
+
+
+class FinalOutputs(StageSchema):
+    """GRPO over the last output of each session, whose advantage all of its outputs share."""
+
+    class Reads(GroupReads):
+        batch_keys: f.BatchKeys
+
+    class Writes(EstimatorWrites):
+        pass
+
+
+@stage(FinalOutputs)
+def compare_final_outputs(data: Any) -> Any:
+    from verl.trainer.ppo.v1.utils import compute_advantage_for_multi_trajectories
+
+    keys = data.non_tensor_batch["batch_keys"].tolist()
+    return compute_advantage_for_multi_trajectories(data, keys, "grpo", config=CONFIG.algorithm)
+
+
+class ExpertLoad(StageSchema):
+    """How evenly the tokens of the responses went to the experts, over the steps of an interval."""
+
+    class Reads(BatchSchema):
+        prompts: f.Prompts
+        responses: f.Responses
+        routed_experts: f.RoutedExperts
+        response_mask: f.ResponseMask
+
+    class Writes(BatchSchema):
+        metrics: f.Metrics
+
+
+@stage(ExpertLoad)
+def expert_load(data: Any) -> ExpertLoad.Writes:
+    from verl.trainer.ppo.metric_utils import RolloutMoELoadBalanceMetricsAccumulator, compute_moe_lb_metrics
+
+    accumulator = RolloutMoELoadBalanceMetricsAccumulator()
+    accumulator.num_experts, accumulator.num_experts_initialized = 4, True
+    return ExpertLoad.Writes(metrics=compute_moe_lb_metrics(data, 1, 1, accumulator))
+
+
+# --- losses of an engine ----------------------------------------------------------------------------------------------
+
+
+class LossReads(BatchSchema):
+    """What a loss is told of a micro-batch: where its responses are, and of how much it is a part."""
+
+    prompts: j.Prompts
+    responses: j.Responses
+    response_mask: j.ResponseMask
+    dp_size: f.DpSize
+    batch_num_tokens: f.BatchNumTokens
+    global_batch_size: f.GlobalBatchSize
+
+
+class PpoLoss(StageSchema):
+    """The loss of the actor, with a KL term where there is one; what the model said goes beside the batch."""
+
+    class Reads(LossReads):
+        old_log_probs: j.OldLogProbs
+        advantages: j.Advantages
+        ref_log_prob: Annotated[j.RefLogProb, When(KL_IN_LOSS)]
+        rollout_is_weights: Annotated[j.RolloutIsWeights, When(IS_WEIGHTS)]
+
+    class Writes(BatchSchema):
+        metrics: f.UpdateMetrics
+
+
+class CriticLoss(StageSchema):
+    """The loss of the critic."""
+
+    class Reads(LossReads):
+        values: j.Values
+        returns: j.Returns
+
+    class Writes(BatchSchema):
+        metrics: f.UpdateMetrics
+
+
+SIZES = {"rollout_n": 1, "ppo_mini_batch_size": 1, "ppo_micro_batch_size_per_gpu": 1}
+
+
+@stage(PpoLoss)
+def ppo_loss(data: Any, said: Mapping[str, Any]) -> tuple[PpoLoss.Writes, Any]:
+    from verl.workers.config import ActorConfig
+    from verl.workers.utils.losses import ppo_loss as theirs
+
+    loss, figures = theirs(ActorConfig(strategy="fsdp", use_kl_loss=True, **SIZES), said, data)
+    return PpoLoss.Writes(metrics=figures), loss
+
+
+@stage(CriticLoss)
+def value_loss(data: Any, said: Mapping[str, Any]) -> tuple[CriticLoss.Writes, Any]:
+    from verl.workers.utils.losses import value_loss as theirs
+
+    settings = SimpleNamespace(loss_scale_factor=None, cliprange_value=0.2, loss_agg_mode="token-mean")
+    loss, figures = theirs(settings, said, data)
+    return CriticLoss.Writes(metrics=figures), loss

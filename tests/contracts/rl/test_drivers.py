@@ -11,11 +11,20 @@ pytestmark = pytest.mark.peers
 pytest.importorskip("verl")
 
 import numpy as np
+from tensordict import TensorDict
 
 from batchpact.contracts import checking, use_config
 from batchpact.dataproto import DataProto
-from tests.contracts.rl.drivers import CONFIG, Driver, extract_reward
-from tests.schemas.rl.batches import PROMPT, dense
+from tests.contracts.rl.drivers import (
+    CONFIG,
+    Driver,
+    compare_final_outputs,
+    expert_load,
+    extract_reward,
+    ppo_loss,
+    value_loss,
+)
+from tests.schemas.rl.batches import PROMPT, dense, jagged, ragged
 
 
 def batch() -> Any:
@@ -111,3 +120,41 @@ def test_figures_of_a_reward_function_are_read_by_their_names() -> None:
         result = extract_reward(DataProto.from_verl(batch()))
 
     assert torch.equal(result.batch["token_level_scores"], dense().tensors["rm_scores"])
+
+
+def test_all_outputs_of_a_session_share_the_advantage_of_the_last() -> None:
+    made = batch()
+    made.non_tensor_batch["batch_keys"] = np.array(["a_0_0", "a_1_0", "b_0_0", "b_0_1"], dtype=object)
+    with checking("values"):
+        result = compare_final_outputs(made)
+
+    advantages = result.batch["advantages"]
+    assert advantages[2].max() == advantages[3].max()
+    assert advantages[0].max() > 0 > advantages[1].min(), "the better of two answers, and the other"
+
+
+def test_experts_are_counted_over_the_tokens_of_responses() -> None:
+    made = batch()
+    width = made.batch["input_ids"].shape
+    made.batch["routed_experts"] = torch.zeros(*width, 1, 1, dtype=torch.int16)
+    with checking("values"):
+        result = expert_load(made)
+
+    assert result.meta_info["metrics"]["rollout/moe/max_vio/layer_0"] == 3.0, "one of four has everything"
+
+
+def said(name: str) -> dict[str, Any]:
+    """What a model says of every token of a text."""
+    return {name: ragged(-torch.rand(4, 8), dense().tensors["attention_mask"].bool())}
+
+
+@pytest.mark.parametrize(("loss", "output"), [(ppo_loss, "log_probs"), (value_loss, "values")])
+def test_a_loss_of_an_engine_reads_a_jagged_micro_batch_and_its_share_of_the_whole(loss: Any, output: str) -> None:
+    tensors = {name: value for name, value in jagged().tensors.items() if name != "rollout_is_weights"}
+    data = TensorDict({**tensors, "noise": torch.zeros(4)}, batch_size=4)
+    with use_config(CONFIG), checking("values"):
+        result, number = loss(data, said=said(output), dp_size=1, batch_num_tokens=17, global_batch_size=4)
+
+    assert number.isfinite()
+    assert result["metrics"]
+    assert "dp_size" not in data.keys()
