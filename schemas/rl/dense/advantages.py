@@ -153,6 +153,7 @@ class Gdpo(StageSchema):
         parts: Columns[f.RewardPart] = named_by(GDPO_PARTS)
         gdpo_reward_keys: f.GdpoRewardKeys
         gdpo_reward_weights: f.GdpoRewardWeights | None = None
+        norm_adv_by_std_in_grpo: f.NormAdvByStd = True
 
     class Writes(EstimatorWrites):
         pass
