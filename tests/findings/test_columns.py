@@ -17,6 +17,7 @@ from batchpact.schemas import StageSchema
 from batchpact.schemas.condition_specs import holds
 from batchpact.schemas.record import SchemaSpec
 from batchpact.schemas.rl.queue import advantages, engines, reward, updates
+from batchpact.schemas.rl.queue import rollout as rollout_stages
 from tests.findings.queue import DictQueue
 from tests.findings.trainer import Trainer, jagged, put, put_rollout
 
@@ -176,3 +177,18 @@ def test_the_figures_of_a_step_are_made_of_the_columns_of_their_contract(queue: 
 
     only_with_mtp = {"extra_fields"}
     assert asked(queue) == keys(trainer, updates.LogMetrics.__batchpact__.reads) - only_with_mtp
+
+
+def test_rows_are_balanced_by_a_tag_and_no_column_is_fetched(queue: DictQueue, trainer: Trainer) -> None:
+    """In its contract `rows` is "permute", and `seq_len` a tag: known without fetching."""
+    trainer.actor_rollout_wg._dispatch_info = {"actor": [0, 1]}
+    trainer.tokenizer.eos_token_id = 2
+    meta = put_rollout(queue, [1.0] * 4, [3, 5, 3, 5], ["a", "b", "c", "d"])
+    before = list(meta.keys)
+
+    after = trainer._balance_batch(meta, {})
+
+    assert queue.fetched == []
+    assert sorted(after.keys) == sorted(before)
+    assert [sum(tag["seq_len"] for tag in half) for half in (after.tags[:2], after.tags[2:])] == [12, 12]
+    assert keys(trainer, rollout_stages.Balance.__batchpact__.reads) == set()
