@@ -6,12 +6,14 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from inspect import Parameter
 from typing import Any, get_args, get_origin, get_type_hints
 
 from batchpact.contracts.origins import FromRows
 from batchpact.dataproto.withheld import HandedDict
 from batchpact.schemas.batch import WITHHELD, BatchSchema
+from batchpact.schemas.columns import look_up_names, names_in
 from batchpact.schemas.definitions import without_locals
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError, DeclarationError
@@ -184,7 +186,7 @@ class Unpacking:
             field = self._fields.get(name)
             if field is None:
                 if name in self._stores and value is not None:
-                    self._take_store(self._stores[name], value, values)
+                    self._take_store(self._stores[name], value, values, bound.get("meta_info") or {})
                 elif name not in self._stores:
                     rest[name] = value
             elif field in self._arguments:
@@ -193,12 +195,21 @@ class Unpacking:
                 values[field] = value
         return self._reads(**values), rest
 
-    def _take_store(self, place: PlacementName, store: Mapping[str, Any], values: dict[str, Any]) -> None:
+    def _take_store(
+        self, place: PlacementName, store: Mapping[str, Any], values: dict[str, Any], meta: Mapping[str, Any]
+    ) -> None:
         """The fields that a caller's store holds, for the Reads; a name of the call itself counts before it."""
         for name, key in self._keys[place]:
             if key in store.keys():
                 values.setdefault(name, store[key])
-        if self._reads.__batchpact__.spec.extra == "allow":
+        spec = self._reads.__batchpact__.spec
+        columns = {column.name: column for column in spec.columns if store_of(column.places[0].placement) == place}
+        for name, named in names_in(spec, columns.values(), partial(look_up_names, meta)).items():
+            if not isinstance(named, Violation):
+                values.setdefault(name, {key: store[key] for key in named if key in store.keys()})
+            elif columns[name].when is None:
+                raise ContractError(f"where stage '{self._stage}' is called", [named])
+        if spec.extra == "allow":
             declared = {key for _, key in self._keys[place]}
             values.update({key: store[key] for key in store.keys() if key not in declared and key not in values})
 

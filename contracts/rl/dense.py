@@ -19,10 +19,12 @@ from batchpact.schemas.rl.conditions import (
     LOG_PROBS_FOR_BYPASS,
     OPTIMAL_TOKEN_BASELINES,
     PF_PPO,
+    REF_IN_ACTOR,
     SUM_FOR_TOKEN_BASELINES,
     USE_CRITIC,
     USE_REFERENCE,
     VALIDATE,
+    WARMED_UP,
 )
 from batchpact.schemas.rl.dense.advantages import (
     Gae,
@@ -37,12 +39,13 @@ from batchpact.schemas.rl.dense.advantages import (
 from batchpact.schemas.rl.dense.log_probs import (
     ComputeOldLogProb,
     ComputeRefLogProb,
+    ComputeRefLogProbInActor,
     ComputeValues,
     CorrectRollout,
     LogEntropy,
     UseRolloutLogProbs,
 )
-from batchpact.schemas.rl.dense.reward import ApplyKlPenalty, ScoreByFunction, ScoreByModel, UseRmScores, UseScores
+from batchpact.schemas.rl.dense.reward import ApplyKlPenalty, ExtractReward, ScoreByFunction, ScoreByModel, UseScores
 from batchpact.schemas.rl.dense.rollout import (
     Balance,
     CountTokens,
@@ -64,7 +67,6 @@ SCORED: tuple[StageLike, ...] = (when(BY_FUNCTION, ScoreByFunction), when(~BY_FU
 """One of the two scores each response."""
 
 REWARDED: tuple[StageLike, ...] = (
-    UseRmScores,
     when(KL_IN_REWARD, ApplyKlPenalty),
     when(~KL_IN_REWARD, UseScores),
     when(CORRECTION, CorrectRollout),
@@ -102,8 +104,10 @@ def _step(estimated: Sequence[StageLike], learnt: Sequence[StageLike]) -> tuple[
         when(BYPASS, UseRolloutLogProbs),
         when(~BYPASS, ComputeOldLogProb),
         when(~BYPASS, LogEntropy),
-        when(USE_REFERENCE, ComputeRefLogProb),
+        when(USE_REFERENCE & ~REF_IN_ACTOR, ComputeRefLogProb),
+        when(USE_REFERENCE & REF_IN_ACTOR, ComputeRefLogProbInActor),
         when(USE_CRITIC, ComputeValues),
+        ExtractReward,
         *REWARDED,
         *estimated,
         *learnt,
@@ -129,7 +133,7 @@ ppo = Pipeline(
                 when(ESTIMATOR == "remax", ScoreBaselines),
                 *_step(
                     (*ESTIMATED, when(PF_PPO, ResamplePfPpo)),
-                    (when(USE_CRITIC, UpdateCritic), UpdateActor),
+                    (when(USE_CRITIC, UpdateCritic), when(WARMED_UP, UpdateActor)),
                 ),
             )
         ),
@@ -143,7 +147,7 @@ grpo = Pipeline(
     inputs=DatasetBatch,
     stages=[
         when(VALIDATE, validation),
-        *(when(~VALIDATE, stage) for stage in _step((Grpo,), (UpdateActorOnGroups,))),
+        *(when(~VALIDATE, stage) for stage in _step((Grpo,), (when(WARMED_UP, UpdateActorOnGroups),))),
     ],
     always=(*REFUSED_OTHERWISE, ~USE_CRITIC),
 )

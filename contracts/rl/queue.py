@@ -15,13 +15,16 @@ from batchpact.schemas.rl.conditions import (
     CORRECTION_IS_THERE,
     ESTIMATOR,
     PF_PPO,
+    REF_IN_ACTOR,
     SCORED_BEFORE_FILTERING,
     SUM_FOR_TOKEN_BASELINES,
     USE_CRITIC,
     USE_REFERENCE,
     VALIDATE,
+    WARMED_UP,
 )
 from batchpact.schemas.rl.dense.advantages import ResamplePfPpo
+from batchpact.schemas.rl.dense.reward import UseRmScores
 from batchpact.schemas.rl.dense.rollout import DatasetBatch
 from batchpact.schemas.rl.queue.advantages import ComputeAdvantage, FetchedForAdvantage, PutAdvantages
 from batchpact.schemas.rl.queue.engines import (
@@ -31,6 +34,7 @@ from batchpact.schemas.rl.queue.engines import (
     InferActor,
     InferCritic,
     InferReference,
+    InferReferenceInActor,
     UseRolloutLogProbs,
 )
 from batchpact.schemas.rl.queue.reward import FetchedForReward, PutScores, ScoreColocated
@@ -54,13 +58,14 @@ def _step(update_actor: StageLike) -> tuple[StageLike, ...]:
         when(BYPASS, UseRolloutLogProbs),
         when(~BYPASS, InferActor),
         when(~BYPASS, CutOldLogProbs),
-        when(USE_REFERENCE, InferReference),
+        when(USE_REFERENCE & ~REF_IN_ACTOR, InferReference),
+        when(USE_REFERENCE & REF_IN_ACTOR, InferReferenceInActor),
         when(USE_REFERENCE, CutRefLogProb),
         when(USE_CRITIC, InferCritic),
         when(USE_CRITIC, CutValues),
         ComputeAdvantage,
         when(USE_CRITIC, UpdateCritic),
-        update_actor,
+        when(WARMED_UP, update_actor),
         LogMetrics,
     )
 
@@ -84,7 +89,7 @@ queue_reward = Pipeline(
 queue_advantage = Pipeline(
     "queue_advantage",
     inputs=FetchedForAdvantage,
-    stages=[*REWARDED, *ESTIMATED, when(PF_PPO, ResamplePfPpo), PutAdvantages],
+    stages=[UseRmScores, *REWARDED, *ESTIMATED, when(PF_PPO, ResamplePfPpo), PutAdvantages],
     always=(CORRECTION_IS_THERE, SUM_FOR_TOKEN_BASELINES, KNOWN_ESTIMATOR),
 )
 """`PPOTrainer._compute_advantage`, on the seven columns that it fetches."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from batchpact.schemas.conditions import config, meta
+from batchpact.schemas.conditions import config, meta, step
 
 ESTIMATOR = config("algorithm.adv_estimator", default="gae")
 
@@ -49,6 +49,21 @@ ROUTING_REPLAY = config("actor_rollout_ref.rollout.enable_rollout_routing_replay
 FILTER_GROUPS = config("algorithm.filter_groups.enable")
 BY_REWARD = config("algorithm.filter_groups.metric") == "reward"
 VALIDATE = meta("validate")
+
+WARMED_UP = (config("trainer.critic_warmup", default=0) <= step("global_steps")).named("critic_warmed_up")
+"""The first steps of a run may be the critic's alone: the actor is updated after them."""
+
+_MODEL = "actor_rollout_ref.model"
+REF_IN_ACTOR = (
+    (config(f"{_MODEL}.lora.rank", default=0) > 0)
+    | (config(f"{_MODEL}.lora_rank", default=0) > 0)
+    | ~config(f"{_MODEL}.lora_adapter_path").is_none()
+).named("ref_in_actor")
+"""With LoRA the reference is the actor without its adapter, and there is no other model for it."""
+
+REWARD_FIGURES = meta("reward_extra_keys", default=[])
+"""Where the names of the columns stand that a reward function adds. A batch without them has none."""
+GDPO_PARTS = config("algorithm.gdpo_reward_keys")
 
 CORRECTION_IS_THERE = ~BYPASS | ~config("algorithm.rollout_correction").is_none()
 """The parts of a configuration are not there without it."""

@@ -87,7 +87,8 @@ class JaggedTexts(BatchSchema):
         """The position_ids count the tokens of a row from 0."""
         rows, offsets = _rows_of(self.position_ids), offsets_of(self.position_ids)
         places = torch.arange(len(rows), device=rows.device) - offsets[rows]
-        return ~_any_in(self.position_ids, self.position_ids.values() != places)
+        held = self.position_ids.values()
+        return ~_any_in(self.position_ids, (held if held.dim() == 1 else held[0]) != places)
 
     @rule
     def loss_mask_is_response_mask(self) -> Tensor:

@@ -17,6 +17,7 @@ from batchpact.dataproto import DataProto, column
 from batchpact.schemas import (
     Arg,
     BatchSchema,
+    Columns,
     ContractError,
     DeclarationError,
     From,
@@ -27,6 +28,7 @@ from batchpact.schemas import (
     UndeclaredReadError,
     When,
     config,
+    named_by,
 )
 from tests.contracts.stages import (
     Container,
@@ -275,6 +277,35 @@ def total(rewards: Tensor, batch: Any = None, non_tensor_batch: Any = None) -> T
 
 def test_a_parameter_with_the_name_of_a_store_takes_the_declared_fields_of_it() -> None:
     assert torch.equal(tensors_of(stage(Summed, unpack=True)(total)(scored()))["total"], torch.zeros(4, 3))
+
+
+class Weighed(StageSchema):
+    class Reads(BatchSchema):
+        rewards: Float32[Tensor, "batch response"]
+        parts: Columns[NonTensor[float]] = named_by(config("parts"))
+
+    class Writes(BatchSchema):
+        total: Float32[Tensor, "batch response"]
+
+
+def weighed(rewards: Tensor, non_tensor_batch: Any) -> Tensor:
+    return rewards + float(sum(sum(non_tensor_batch[name]) for name in ("a", "b")))
+
+
+@pytest.mark.parametrize("parts", [["a", "b"], None])
+def test_such_a_store_has_the_open_columns_by_their_names(parts: list[str] | None) -> None:
+    """As verl's GDPO is called: the columns that the configuration names come in a store."""
+    rewards, columns = torch.zeros(2, 1), {name: column([1.0, 2.0]) for name in "abc"}
+    made = stage(Weighed, unpack=True)(weighed)
+
+    with use_config({"parts": parts}):
+        if parts is None:
+            assert refusal(lambda: made(rewards, columns)).splitlines()[2] == (
+                "  BP056 columns  parts  configuration parts is not there; it names these columns; set parts; "
+                'named_by(config("parts", default=[])) is for names that may be missing'
+            )
+        else:
+            assert made(rewards, columns).tolist() == [[6.0], [6.0]]
 
 
 def test_such_a_store_refuses_what_is_not_declared() -> None:

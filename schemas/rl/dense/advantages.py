@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import Annotated
 
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.columns import Columns, named_by
 from batchpact.schemas.markers import When
 from batchpact.schemas.rl import fields as f
-from batchpact.schemas.rl.conditions import IS_WEIGHTS
+from batchpact.schemas.rl.conditions import GDPO_PARTS, IS_WEIGHTS
 from batchpact.schemas.stage import StageSchema
 
 
@@ -142,15 +143,17 @@ class Gpg(StageSchema):
 class Gdpo(StageSchema):
     """Normalise every part of a reward within the group before they are summed (arXiv:2601.05242).
 
-    The parts are columns whose names stand under `algorithm.gdpo_reward_keys`; only the data knows them. The rewards
-    that were summed already give nothing but the device, so a KL penalty in them has no effect.
+    The parts are figures of the reward function. The rewards that were summed already give nothing but the device, so a
+    KL penalty in them has no effect.
     """
 
-    class Reads(GroupReads, extra="allow"):
+    class Reads(GroupReads):
         prompts: f.Prompts
         attention_mask: f.AttentionMask
+        parts: Columns[f.RewardPart] = named_by(GDPO_PARTS)
         gdpo_reward_keys: f.GdpoRewardKeys
         gdpo_reward_weights: f.GdpoRewardWeights | None = None
+        norm_adv_by_std_in_grpo: f.NormAdvByStd = True
 
     class Writes(EstimatorWrites):
         pass

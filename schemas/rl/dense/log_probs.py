@@ -66,15 +66,26 @@ class UseRolloutLogProbs(StageSchema):
 
 
 class ComputeRefLogProb(StageSchema):
-    """Take the log-probabilities of the responses under the frozen reference policy.
+    """Take the log-probabilities of the responses under a frozen reference policy, which is a model of its own."""
 
-    With LoRA the reference is the actor without its adapter, and `no_lora_adapter` says so for this one call.
+    class Reads(ModelReads):
+        calculate_entropy: f.CalculateEntropy = False
+        compute_loss: f.ComputeLoss = False
+
+    class Writes(BatchSchema):
+        ref_log_prob: f.RefLogProb
+
+
+class ComputeRefLogProbInActor(StageSchema):
+    """Take the log-probabilities of the responses under the actor without its LoRA adapter.
+
+    `no_lora_adapter` says so for this one call; the trainer sets it on a copy of the batch.
     """
 
     class Reads(ModelReads):
         calculate_entropy: f.CalculateEntropy = False
         compute_loss: f.ComputeLoss = False
-        no_lora_adapter: f.NoLoraAdapter = False
+        no_lora_adapter: f.NoLoraAdapter = True
 
     class Writes(BatchSchema):
         ref_log_prob: f.RefLogProb

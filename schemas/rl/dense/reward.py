@@ -1,22 +1,25 @@
 """From responses to token-level rewards: scores by a function or a model, and the KL penalty.
 
-The names of the columns that a reward function adds are known to the data only, so what writes them allows extra
-columns; `reward_extra_keys` in meta lists them.
+A reward function gives figures beside the reward, each of which becomes a column. Their names are the function's own;
+`reward_extra_keys` in meta lists them.
 """
 
 from __future__ import annotations
 
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.columns import Columns, named_by
 from batchpact.schemas.rl import fields as f
+from batchpact.schemas.rl.conditions import REWARD_FIGURES
 from batchpact.schemas.rl.rules import OldLogProbsSpeak, RefLogProbSpeaks
 from batchpact.schemas.stage import StageSchema
 
 
-class RewardWrites(BatchSchema, extra="allow"):
+class RewardWrites(BatchSchema):
     """A score on the last token of each response, and the figures that a reward function gives beside it."""
 
     rm_scores: f.RmScores
     reward_extra_keys: f.RewardExtraKeys
+    figures: Columns[f.RewardFigure] = named_by(REWARD_FIGURES)
 
 
 class ScoreByFunction(StageSchema):
@@ -31,13 +34,14 @@ class ScoreByFunction(StageSchema):
         extra_info: f.ExtraInfo | None = None
         num_turns: f.NumTurns | None = None
         tool_extra_fields: f.ToolExtraFields | None = None
+        reward_scores: f.RewardScores | None = None
 
     class Writes(RewardWrites):
         pass
 
 
 class ScoreByModel(StageSchema):
-    """Score each response by a discriminative reward model, which reads the whole conversation."""
+    """Score each response by a discriminative reward model, which reads the whole conversation and gives no figures."""
 
     class Reads(BatchSchema):
         prompts: f.Prompts
@@ -49,8 +53,20 @@ class ScoreByModel(StageSchema):
         pass
 
 
+class ExtractReward(StageSchema):
+    """Take the scores of the reward loop as the token-level scores, and its figures beside them."""
+
+    class Reads(BatchSchema):
+        rm_scores: f.RmScores
+        reward_extra_keys: f.RewardExtraKeys | None = None
+        figures: Columns[f.RewardFigure] = named_by(REWARD_FIGURES)
+
+    class Writes(BatchSchema):
+        token_level_scores: f.TokenLevelScores
+
+
 class UseRmScores(StageSchema):
-    """Take the scores of the reward loop as the token-level scores."""
+    """Take the scores of the reward loop as the token-level scores, where nobody has fetched its figures."""
 
     class Reads(BatchSchema):
         rm_scores: f.RmScores

@@ -15,7 +15,7 @@ from batchpact.schemas.stage import Repeat, StageSchema
 class DatasetBatch(BatchSchema, extra="allow"):
     """Prompts as verl's `RLHFDataset` gives them, with the uid that the trainer adds.
 
-    Whatever other columns a dataset has go along.
+    Whatever other columns a dataset has go along; nothing in verl lists them.
     """
 
     dummy_tensor: f.DummyTensor
@@ -34,7 +34,7 @@ class DatasetBatch(BatchSchema, extra="allow"):
 
 
 class PromptReads(BatchSchema, extra="allow"):
-    """What an agent loop answers: every column of a prompt is an argument of it."""
+    """What an agent loop answers: each column of a prompt is an argument of it, also those that a dataset adds."""
 
     raw_prompt: f.RawPrompt
     uid: f.Uid
@@ -45,6 +45,8 @@ class PromptReads(BatchSchema, extra="allow"):
     tools_kwargs: f.ToolsKwargs
     interaction_kwargs: f.InteractionKwargs
     agent_name: f.AgentName | None = None
+    do_sample: f.DoSample | None = None
+    priority: f.Priority | None = None
     global_steps: f.GlobalSteps
     validation: f.Validate = False
 
@@ -52,7 +54,7 @@ class PromptReads(BatchSchema, extra="allow"):
 class RolloutWrites(CountedTexts, extra="allow"):
     """Texts with their masks, and what an agent loop and an inference server say of each.
 
-    Agent loops add fields of their own.
+    Agent loops add fields of their own: those that the first row of a batch has, which no list names.
     """
 
     rollout_log_probs: Annotated[f.RolloutLogProbs, When(SAMPLING_LOG_PROBS)]
@@ -60,6 +62,7 @@ class RolloutWrites(CountedTexts, extra="allow"):
     multi_modal_inputs: f.MultiModalInputs
     turn_scores: f.TurnScores
     tool_rewards: f.ToolRewards
+    extras: f.Extras
     min_global_steps: f.MinGlobalSteps
     max_global_steps: f.MaxGlobalSteps
     metrics: f.RolloutMetrics

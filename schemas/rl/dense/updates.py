@@ -5,9 +5,20 @@ from __future__ import annotations
 from typing import Annotated
 
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.columns import Columns, named_by
 from batchpact.schemas.markers import When
 from batchpact.schemas.rl import fields as f
-from batchpact.schemas.rl.conditions import BYPASS, DISTILLATION, IS_WEIGHTS, KL_IN_LOSS, SUM_PI_SQUARED, USE_CRITIC
+from batchpact.schemas.rl.conditions import (
+    BYPASS,
+    DISTILLATION,
+    ESTIMATOR,
+    GDPO_PARTS,
+    IS_WEIGHTS,
+    KL_IN_LOSS,
+    REWARD_FIGURES,
+    SUM_PI_SQUARED,
+    USE_CRITIC,
+)
 from batchpact.schemas.rl.dense.log_probs import ModelReads
 from batchpact.schemas.rl.rules import GroupsShareTheirPrompt, MaskedAdvantages, OldLogProbsSpeak, ScoresOnRealTokens
 from batchpact.schemas.stage import StageSchema
@@ -81,6 +92,7 @@ class LogMetrics(StageSchema):
         old_log_probs: f.OldLogProbs
         sum_pi_squared: Annotated[f.SumPiSquared, When(SUM_PI_SQUARED & ~BYPASS)]
         rollout_is_weights: Annotated[f.RolloutIsWeights, When(IS_WEIGHTS)]
+        parts: Annotated[Columns[f.RewardPart], When(ESTIMATOR == "gdpo")] = named_by(GDPO_PARTS, optional=True)
         num_turns: f.NumTurns | None = None
         tool_call_counts: f.ToolCallCounts | None = None
         spec_num_draft_tokens: f.SpecNumDraftTokens | None = None
@@ -95,11 +107,12 @@ class LogMetrics(StageSchema):
 class LogValidation(StageSchema):
     """Make the figures of a validation, by dataset, and write examples of it."""
 
-    class Reads(BatchSchema, extra="allow"):
+    class Reads(BatchSchema):
         prompts: f.Prompts
         responses: f.Responses
         rm_scores: f.RmScores
-        reward_extra_keys: f.RewardExtraKeys
+        reward_extra_keys: f.RewardExtraKeys | None = None
+        figures: Columns[f.RewardFigure] = named_by(REWARD_FIGURES)
         uid: f.Uid
         data_source: f.DataSource
         reward_model: f.RewardModel

@@ -1,6 +1,7 @@
 """What goes with one call: hyperparameters that the configuration gives, and switches that the trainer sets.
 
-None of them enters the batch, so that a switch of one call cannot reach the next.
+None of them enters the batch, so that a switch of one call cannot reach the next. The last ones are set by workers and
+engines, in the part of the batch that each of them works on.
 """
 
 from __future__ import annotations
@@ -95,4 +96,26 @@ Epochs = Annotated[Arg[int], Field(ge=1, description="How often an update goes t
 Seed = Annotated[Arg[int], Field(description="The seed by which an update shuffles its rows.")]
 DataloaderKwargs = Annotated[
     Arg[dict[str, Any]], Field(description="How an update makes mini-batches: shuffle or not.")
+]
+
+# --- of workers and engines -------------------------------------------------------------------------------------------
+
+MaxSeqLen = Annotated[Arg[int], Field(ge=1, description="The width of whole texts before their padding was taken out.")]
+MaxResponseLen = Annotated[
+    Arg[int], Field(ge=1, description="The width of responses, to which results are padded again.")
+]
+Indices = Annotated[Arg[Any], Field(description="Where each real token stood in the padded texts, as a tensor.")]
+NumMiniBatch = Annotated[Arg[int], Field(ge=1, description="How many mini-batches there are, where no size is given.")]
+DisableAutoOffload = Annotated[Arg[bool], Field(description="Whether a model stays on its device after the call.")]
+UpdateLrScheduler = Annotated[Arg[bool], Field(description="Whether the learning rate takes its step with this batch.")]
+EnableRoutingReplay = Annotated[Arg[bool], Field(description="Whether experts are those that were recorded (R3).")]
+UseRemovePadding = Annotated[Arg[bool], Field(description="Whether a model is run on tokens without padding.")]
+UseDynamicBsz = Annotated[Arg[bool], Field(description="Whether micro-batches have as many tokens, or as many rows.")]
+MaxTokenLenPerGpu = Annotated[Arg[int], Field(ge=1, description="Tokens of a micro-batch at most, where it has these.")]
+MicroBatchSizePerGpu = Annotated[Arg[int], Field(ge=1, description="Rows of a micro-batch, where it has these.")]
+UseFusedKernels = Annotated[Arg[bool], Field(description="Whether log-probs come from a kernel without logits.")]
+DpSize = Annotated[Arg[int], Field(ge=1, description="Over how many ranks a mini-batch is spread.")]
+BatchNumTokens = Annotated[
+    Arg[int],
+    Field(ge=0, description="Tokens that count in a mini-batch, over all ranks: what a token mean is divided by."),
 ]

@@ -24,6 +24,29 @@ Validate = Annotated[
     Name("validate"),
     Field(description="Whether the batch validates and does not train. Source: the trainer."),
 ]
+EosTokenId = Annotated[
+    Meta[int],
+    Field(ge=0, description="The token that ends a text. Source: the older trainer's validation; nobody reads it."),
+]
+PadTokenId = Annotated[
+    Meta[int],
+    Field(ge=0, description="The token that pads a text. Source: the older trainer's validation; nobody reads it."),
+]
+RecomputeLogProb = Annotated[
+    Meta[bool],
+    Field(
+        description="Whether the rollout takes log-probabilities again. Source: the older trainer's validation, as "
+        "false; nobody reads it."
+    ),
+]
+ValidationDoSample = Annotated[
+    Meta[bool],
+    Name("do_sample"),
+    Field(
+        description="Whether a validation samples. Source: the older trainer's validation; nobody reads it, as the "
+        "agent loop takes the temperature from the config."
+    ),
+]
 GlobalTokenNum = Annotated[
     Meta[list[int]],
     Field(description="Real tokens of each row of the whole batch, prompts included, for MFU. Source: the trainer."),
@@ -59,6 +82,14 @@ RolloutMetrics = Annotated[
 ValidationMetrics = Annotated[
     Meta[dict[str, float]],
     Field(description="Figures of a validation, by dataset and name. Source: the trainer."),
+]
+AdapterLeftOut = Annotated[
+    Meta[bool],
+    Name("no_lora_adapter"),
+    Field(
+        description="The argument no_lora_adapter where it stands in the batch, and so goes with every later call. "
+        "Source: the newer trainer, for the reference of an actor that is trained by LoRA."
+    ),
 ]
 MultiTurn = Annotated[
     Meta[bool],

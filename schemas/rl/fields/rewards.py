@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from jaxtyping import Float32
 from pydantic import Field
 from torch import Tensor
 
-from batchpact.schemas.markers import Finite
+from batchpact.schemas.markers import Finite, NonTensor
 from batchpact.schemas.policies import Pad
 
 RmScores = Annotated[
@@ -19,6 +19,21 @@ RmScores = Annotated[
         "a function or a model."
     ),
     Pad(0.0),
+]
+RewardFigure = Annotated[
+    NonTensor[Any],
+    Field(
+        description="What a reward function says of a row beside its reward: a number, a truth or a text, in a column "
+        "under the name that it has in the function's result. Source: the reward loop."
+    ),
+]
+RewardPart = Annotated[
+    NonTensor[float],
+    Finite(),
+    Field(
+        description="One part of a reward, which GDPO normalises by itself. Source: the reward function, as one of its "
+        "figures."
+    ),
 ]
 TokenLevelScores = Annotated[
     Float32[Tensor, "batch response"],

@@ -55,12 +55,38 @@ AgentName = Annotated[
     Field(description="The agent loop that answers a prompt. Source: the dataset, or the config's default."),
 ]
 
+RolloutN = Annotated[
+    NonTensor[int],
+    Name("__rollout_n__"),
+    Field(
+        ge=1,
+        description="How often the newer trainer answers this prompt, where it is another number than the config's. "
+        "Source: the dataset.",
+    ),
+]
+
 # --- of one rollout -----------------------------------------------------------------------------------------------
 
 DoSample = Annotated[
     NonTensor[bool],
     Name("__do_sample__"),
     Field(description="Whether a row is sampled, or answered greedily as a baseline of ReMax. Source: the trainer."),
+]
+Priority = Annotated[
+    NonTensor[int],
+    Field(
+        ge=0,
+        description="The place of a row in the inference server's queue, the lowest first; each has one of its own. "
+        "Source: the older trainer's agent loop manager.",
+    ),
+]
+SessionId = Annotated[
+    NonTensor[int],
+    Field(
+        ge=0,
+        description="Which of the answers to its prompt a row belongs to, from 0. Source: the newer trainer's agent "
+        "loop, as the middle part of the row's key.",
+    ),
 ]
 NumTurns = Annotated[
     NonTensor[int],
@@ -81,6 +107,17 @@ MultiModalInputs = Annotated[
     NonTensor[dict[str, Any]],
     Field(description="Pixels, audio and their grids, as a processor made them; empty for text. Source: rollout."),
 ]
+MmProcessorKwargs = Annotated[
+    NonTensor[dict[str, Any] | None],
+    Field(
+        description="What the processor was called with in the rollout, and has to be called with again. Source: the "
+        "agent loop."
+    ),
+]
+MmProcessorOutput = Annotated[
+    NonTensor[list[Any] | None],
+    Field(description="Videos as SGLang takes them, for a teacher that it serves. Source: the agent loop."),
+]
 TurnScores = Annotated[
     NonTensor[list[Any] | None],
     Field(description="The score of each turn of a conversation, if there were any. Source: the agent loop."),
@@ -97,6 +134,17 @@ ToolExtraFields = Annotated[
     NonTensor[dict[str, Any]],
     Field(description="What an agent loop left for the reward function. Source: the agent loop."),
 ]
+Extras = Annotated[
+    NonTensor[Any],
+    Field(description="Whatever an agent loop of one's own hands on under this name. Source: the agent loop."),
+]
+RewardScores = Annotated[
+    NonTensor[dict[str, Any]],
+    Field(
+        description="Rewards that the rollout knows already, by the tool that gave them; handed to the reward function "
+        "as rollout_reward_scores. Source: rollouts that score by themselves."
+    ),
+]
 MinGlobalSteps = Annotated[
     NonTensor[int | None],
     Field(description="The step whose weights wrote the first token of a row. Source: the inference server."),
@@ -104,6 +152,10 @@ MinGlobalSteps = Annotated[
 MaxGlobalSteps = Annotated[
     NonTensor[int | None],
     Field(description="The step whose weights wrote the last token of a row. Source: the inference server."),
+]
+NumCachedTokens = Annotated[
+    NonTensor[int | None],
+    Field(description="Tokens of the prompt that were in the server's cache. Source: the inference server."),
 ]
 SpecNumDraftTokens = Annotated[
     NonTensor[int],

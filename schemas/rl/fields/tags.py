@@ -14,6 +14,10 @@ Status = Annotated[
         description="Of a prompt: pending, running, finished or failure; of an answer: success. Source: the agent loop."
     ),
 ]
+IsPrompt = Annotated[
+    Tag[bool],
+    Field(description="Whether the key is that of a prompt, whose answers are other keys. Source: the trainer."),
+]
 PromptLen = Annotated[Tag[int], Field(ge=0, description="Tokens of the prompt. Source: the agent loop.")]
 ResponseLen = Annotated[Tag[int], Field(ge=0, description="Tokens of the response. Source: the agent loop.")]
 SeqLen = Annotated[

@@ -29,6 +29,7 @@ class InferActor(StageSchema):
     class Reads(EngineReads):
         calculate_entropy: f.CalculateEntropy = True
         compute_loss: f.ComputeLoss = False
+        no_lora_adapter: f.NoLoraAdapter = False
 
     class Writes(BatchSchema):
         log_probs: j.WholeLogProbs
@@ -61,18 +62,29 @@ class UseRolloutLogProbs(StageSchema):
 
 
 class InferReference(StageSchema):
-    """Run the reference over every text.
+    """Run the reference over every text, which is a model of its own."""
 
-    With LoRA the reference is the actor without its adapter, and `no_lora_adapter` says so for this one call.
+    class Reads(EngineReads):
+        calculate_entropy: f.CalculateEntropy = False
+        compute_loss: f.ComputeLoss = False
+
+    class Writes(BatchSchema):
+        log_probs: j.WholeLogProbs
+
+
+class InferReferenceInActor(StageSchema):
+    """Run the actor without its LoRA adapter over every text.
+
+    The trainer says so in the batch (`extra_info`), and leaves it there for the calls to come.
     """
 
     class Reads(EngineReads):
         calculate_entropy: f.CalculateEntropy = False
         compute_loss: f.ComputeLoss = False
-        no_lora_adapter: f.NoLoraAdapter = False
 
     class Writes(BatchSchema):
         log_probs: j.WholeLogProbs
+        no_lora_adapter: f.AdapterLeftOut
 
 
 class CutRefLogProb(StageSchema):
@@ -91,6 +103,7 @@ class InferCritic(StageSchema):
 
     class Reads(EngineReads):
         compute_loss: f.ComputeLoss = False
+        no_lora_adapter: f.NoLoraAdapter = False
 
     class Writes(BatchSchema):
         values: j.WholeValues

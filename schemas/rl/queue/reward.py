@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.columns import Columns, named_by
 from batchpact.schemas.rl import fields as f
+from batchpact.schemas.rl.conditions import REWARD_FIGURES
 from batchpact.schemas.rl.fields import jagged as j
 from batchpact.schemas.stage import StageSchema
 
@@ -16,7 +18,7 @@ class ScoreColocated(StageSchema):
         responses: j.Responses
         raw_prompt: f.RawPrompt
 
-    class Writes(BatchSchema, extra="allow"):
+    class Writes(BatchSchema, extra="allow"):  # the figures of the reward function: their names are put nowhere
         rm_scores: j.RmScores
 
 
@@ -30,9 +32,10 @@ class FetchedForReward(BatchSchema):
 
 
 class PutScores(StageSchema):
-    """Put the scores back, without their padding."""
+    """Put the scores back, without their padding, and the figures beside them."""
 
     class Reads(BatchSchema):
         responses: f.Responses
         rm_scores: f.RmScores
-        reward_extra_keys: f.RewardExtraKeys
+        reward_extra_keys: f.RewardExtraKeys | None = None
+        figures: Columns[f.RewardFigure] = named_by(REWARD_FIGURES)

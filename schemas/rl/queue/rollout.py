@@ -23,16 +23,19 @@ from batchpact.schemas.stage import StageSchema
 
 
 class RolloutWrites(JaggedTexts, extra="allow"):
-    """What an agent loop puts of each output that it finished; loops add fields of their own.
+    """What an agent loop puts of each output that it finished, with every column of its prompt; no list names these.
 
-    Its tag `global_steps` has the key of a meta field, and is not declared here.
+    Its tag `global_steps` and its column `metrics` have keys of meta fields, and are not declared here.
     """
+
+    session_id: f.SessionId
 
     rollout_log_probs: Annotated[j.RolloutLogProbs, When(SAMPLING_LOG_PROBS)]
     routed_experts: Annotated[j.RoutedExperts, When(ROUTING_REPLAY)]
     rm_scores: Annotated[j.RmScores, When(~COLOCATED)]
     num_turns: f.QueueNumTurns
     multi_modal_inputs: f.MultiModalInputs
+    mm_processor_kwargs: f.MmProcessorKwargs | None = None
     extra_fields: f.ExtraFields
     status: t.Status
     prompt_len: t.PromptLen
@@ -42,12 +45,18 @@ class RolloutWrites(JaggedTexts, extra="allow"):
     max_global_steps: t.LastWeights
 
 
+class QueuePromptReads(PromptReads, extra="allow"):
+    """What an agent loop answers, as often as the prompt or the configuration says."""
+
+    rollout_n: f.RolloutN | None = None
+
+
 class Generate(StageSchema):
     """Answer each prompt several times; one answer may end in several outputs, and a failed one leaves none."""
 
     rows = "select"
 
-    class Reads(PromptReads):
+    class Reads(QueuePromptReads):
         pass
 
     class Writes(RolloutWrites):
@@ -60,7 +69,7 @@ class GenerateForValidation(StageSchema):
 
     rows = "select"
 
-    class Reads(PromptReads):
+    class Reads(QueuePromptReads):
         pass
 
     class Writes(RolloutWrites):
@@ -73,6 +82,7 @@ class SampleGroups(StageSchema):
     rows = "select"
 
     class Reads(BatchSchema):
+        is_prompt: t.IsPrompt | None = None
         status: t.Status
         uid: f.Uid
         rm_scores: Annotated[j.RmScores, When(FILTER_GROUPS & BY_REWARD)]

@@ -52,6 +52,11 @@ def takes_the_rest(rewards: Tensor, **more: Any) -> Tensor:
     return rewards * more["gamma"]
 
 
+@stage(Advantage, unpack=True)
+def takes_no_argument(rewards: Tensor, values: Tensor, uid: Any) -> Tensor:
+    return rewards - values[uid]
+
+
 class Summed(StageSchema):
     class Reads(BatchSchema):
         rewards: PerToken
@@ -85,6 +90,10 @@ def test_an_unused_parameter_is_an_unused_read() -> None:
 def test_keywords_of_any_name_are_used_where_the_code_uses_them() -> None:
     assert findings(takes_some) == [("BP074", "values"), ("BP074", "uid"), ("BP074", "gamma")]
     assert findings(takes_the_rest) == []
+
+
+def test_an_argument_that_no_parameter_takes_is_a_setting_that_does_nothing() -> None:
+    assert findings(takes_no_argument) == [("BP074", "gamma")]
 
 
 def test_a_store_is_looked_into() -> None:

@@ -13,6 +13,7 @@ import pytest
 import torch
 from tensordict import NonTensorStack, TensorDict
 
+from batchpact.contracts import stage, use_config
 from batchpact.schemas.rl.dense.advantages import ESTIMATORS
 
 pytestmark = pytest.mark.peers
@@ -50,7 +51,7 @@ def test_a_contract_reads_what_the_function_takes(name: str) -> None:
 
     batch = {key for key in read if not key.startswith(("gdpo_", "norm_adv", "gamma"))}
     assert batch <= taken
-    assert taken - read <= {"norm_adv_by_std_in_grpo"}, "GDPO takes it, and compute_advantage never passes it"
+    assert taken - read == set()
 
 
 # --- what contracts find, shown in the real package -------------------------------------------------------------------
@@ -129,6 +130,21 @@ def test_who_obeys_norm_adv_by_std_in_grpo(estimator: str, obeys: bool) -> None:
     same = torch.equal(advantages(estimator), advantages(estimator, by_std=False))
 
     assert same is not obeys
+
+
+@pytest.mark.parametrize("estimator", ["grpo_vectorized", "gdpo"])
+def test_under_contract_the_setting_is_obeyed(monkeypatch: pytest.MonkeyPatch, estimator: str) -> None:
+    """An argument comes from the configuration, whoever calls: here verl's own `compute_advantage`, without it."""
+    ignored, wanted = advantages(estimator, by_std=False), registered()[estimator]
+    core_algos = importlib.import_module("verl.trainer.ppo.core_algos")
+    made = stage(ESTIMATORS[estimator], unpack=True, names={"index": "uid"})(wanted)
+    monkeypatch.setitem(core_algos.ADV_ESTIMATOR_REGISTRY, estimator, made)
+    algorithm = {"gdpo_reward_keys": ["acc"], "norm_adv_by_std_in_grpo": False}
+
+    with use_config({"algorithm": algorithm}):
+        obeyed = advantages(estimator, by_std=False)
+
+    assert not torch.equal(obeyed, ignored)
 
 
 @pytest.mark.parametrize(("estimator", "obeys"), [("grpo", True), ("gdpo", False)])

@@ -11,7 +11,9 @@ from typing import Any
 import torch
 
 from batchpact.schemas import BatchSchema, StageSchema
+from batchpact.schemas.columns import names_in
 from batchpact.schemas.diagnose import Context, diagnose
+from batchpact.schemas.narrowing import conditions_of, narrowed
 from batchpact.schemas.rl import dense as dense_package
 from batchpact.schemas.rl import queue as queue_package
 from batchpact.schemas.stage import reads_of, writes_of
@@ -66,12 +68,24 @@ def dense_batch() -> Stores:
 
 def more_columns() -> dict[str, Any]:
     texts_of_rows = {name: objects(*[{}] * ROWS) for name in ("tools_kwargs", "interaction_kwargs", "extra_fields")}
-    numbers = ("index", "min_global_steps", "max_global_steps", "num_turns", "prompt_len", "response_len", "seq_len")
+    numbers = (
+        "index",
+        "min_global_steps",
+        "max_global_steps",
+        "num_turns",
+        "session_id",
+        "prompt_len",
+        "response_len",
+        "seq_len",
+    )
     return {
         **texts_of_rows,
         **{name: objects(*range(ROWS)) for name in numbers},
-        **{name: objects(*[None] * ROWS) for name in ("turn_scores", "tool_rewards")},
+        **{name: objects(*[None] * ROWS) for name in ("turn_scores", "tool_rewards", "extras")},
         "batch_keys": objects("a_0_0", "a_1_0", "b_0_0", "b_1_0"),
+        "acc": objects(True, False, True, True),
+        "format": objects(1.0, 0.0, 1.0, 1.0),
+        "accuracy": objects(1.0, 0.0, 0.5, 1.0),
         "status": objects(*["success"] * ROWS),
     }
 
@@ -101,15 +115,26 @@ def for_schema(schema: type[BatchSchema], stores: Stores) -> Stores:
         if place.placement == "tensor" and place.ragged == "prompt+response" and field.key in ("entropy", "values"):
             width = (ROWS, PROMPT + RESPONSE)
             tensors[field.key] = ragged(torch.rand(width), texts()["attention_mask"].bool())
+        if field.key == "no_lora_adapter" and place.placement == "meta":  # elsewhere it is an argument
+            meta["no_lora_adapter"] = True
         if field.key == "metrics":
             meta["metrics"] = [{"gen": 1.0}] * ROWS if place.type and place.type.startswith("list") else {"loss": 0.5}
     return stores._replace(tensors=tensors, meta=meta)
 
 
+def with_columns(schema: type[BatchSchema], stores: Stores) -> type[BatchSchema]:
+    """The schema with its open columns under the names that the batch and the call say."""
+    compiled = schema.__batchpact__
+    said = {**stores.meta, "algorithm.gdpo_reward_keys": ARGUMENTS["gdpo_reward_keys"]}
+    names = names_in(compiled.spec, compiled.unnamed, lambda subject: said.get(subject.name, subject.default))
+    return narrowed(schema, dict.fromkeys(conditions_of(compiled.spec), True), names)
+
+
 def passes(stage: type[StageSchema], batch: Stores) -> None:
     """The batch passes where the stage reads it, and what is written has the sizes of what was read."""
     sizes = None
-    for schema in (reads_of(stage), writes_of(stage)):
+    for declared in (reads_of(stage), writes_of(stage)):
+        schema = with_columns(declared, batch)
         stores, plan = for_schema(schema, batch), schema.__batchpact__.plan
         assert diagnose(plan, stores, Context(given=sizes or {})).violations == []
         assert check_values(schema, stores) == []

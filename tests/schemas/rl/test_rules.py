@@ -158,6 +158,25 @@ def test_a_wrong_value_is_found_in_a_jagged_row(schema: type[BatchSchema], name:
     assert text.startswith(f"{rule}: it does not hold in row {row}")
 
 
+class VisionTexts(rules.JaggedTexts):
+    """The texts of a vision model."""
+
+    position_ids: j.MultiAxisPositionIds
+
+
+def test_several_jagged_axes_of_places_count_the_tokens_with_the_first() -> None:
+    texts = jagged().tensors["position_ids"].unbind()
+    places = [torch.stack([row, *[torch.full_like(row, 5)] * 3]) for row in texts]
+
+    def ragged() -> Tensor:
+        return torch.nested.as_nested_tensor(places, layout=torch.jagged)
+
+    assert found(VisionTexts, jagged(position_ids=ragged())) == []
+    places[2] = places[2].flip(0)
+    (text,) = found(VisionTexts, jagged(position_ids=ragged()))
+    assert text.startswith("position_ids_count_the_tokens: it does not hold in row 2")
+
+
 def test_jagged_advantages_are_zero_outside_the_mask() -> None:
     advantages = jagged().tensors["advantages"]
     changed = torch.nested.as_nested_tensor([part + 1 for part in advantages.unbind()], layout=torch.jagged)

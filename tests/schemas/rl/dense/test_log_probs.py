@@ -16,10 +16,11 @@ def test_a_healthy_batch_passes_where_it_is_read_and_written(stage: type[StageSc
 
 
 def test_a_switch_of_one_call_does_not_enter_the_batch() -> None:
-    field = log_probs.ComputeRefLogProb.__batchpact__.reads.field("no_lora_adapter")
+    field = log_probs.ComputeRefLogProbInActor.__batchpact__.reads.field("no_lora_adapter")
 
     assert field is not None
     assert [place.placement for place in field.places] == ["arg"]
+    assert log_probs.ComputeRefLogProb.__batchpact__.reads.field("no_lora_adapter") is None
 
 
 def test_correcting_the_rollout_rewrites_the_mask_and_adds_weights_where_they_are_wanted() -> None:

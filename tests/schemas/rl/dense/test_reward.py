@@ -15,9 +15,11 @@ def test_a_healthy_batch_passes_where_it_is_read_and_written(stage: type[StageSc
     passes(stage, dense_batch())
 
 
-def test_names_of_reward_columns_are_known_to_the_data_only() -> None:
-    assert reward.ScoreByFunction.__batchpact__.writes.extra == "allow"
-    assert reward.ScoreByFunction.__batchpact__.reads.extra == "forbid"
+def test_the_figures_of_a_reward_function_are_named_in_meta() -> None:
+    for schema in (reward.ScoreByFunction.__batchpact__.writes, reward.ExtractReward.__batchpact__.reads):
+        (figures,) = schema.columns
+        assert str(figures.named_by) == "meta reward_extra_keys"
+        assert schema.extra == "forbid"
 
 
 def test_a_model_is_not_told_the_right_answer() -> None:
