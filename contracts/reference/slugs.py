@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.\-]+")
@@ -12,6 +13,17 @@ _OTHER = re.compile(r"[^A-Za-z0-9_.\-]+")
 def slug(name: str) -> str:
     """A name as an anchor. One that holds anything odd ends in a hash, so that no two names share an anchor."""
     return name if _PLAIN.fullmatch(name) else f"{_OTHER.sub('-', name).strip('-')}-{_hash(name)}".lstrip("-")
+
+
+def slugs(names: Iterable[str]) -> list[str]:
+    """Names as anchors of one page; a name that comes again is numbered."""
+    found: dict[str, None] = {}
+    for name in names:
+        plain, number = slug(name), 1
+        while (numbered := plain if number == 1 else f"{plain}-{number}") in found:
+            number += 1
+        found[numbered] = None
+    return list(found)
 
 
 def file_name(name: str) -> str:
