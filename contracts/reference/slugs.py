@@ -29,9 +29,9 @@ def slugs(names: Iterable[str]) -> list[str]:
 def file_name(name: str) -> str:
     """A name as that of a file, also where upper and lower case are one."""
     plain = slug(name)
-    if plain == plain.lower() and plain != "index" and not plain.startswith("."):
-        return plain
-    return f"{plain.lower().strip('.')}-{_hash(name)}"
+    if plain == name and (plain != plain.lower() or plain.startswith(".")):
+        plain = f"{plain.strip('.')}-{_hash(name)}"
+    return plain.lower()
 
 
 def _hash(name: str) -> str:

@@ -8,7 +8,7 @@ from batchpact.contracts.formats.markdown import escaped
 from batchpact.contracts.reference.details import details, policies
 from batchpact.contracts.reference.markdown.findings import Found
 from batchpact.contracts.reference.markdown.links import Links, field_anchor
-from batchpact.contracts.reference.markdown.text import heading, page, table
+from batchpact.contracts.reference.markdown.text import heading, page, prose, table
 from batchpact.contracts.reference.project import Declaration
 from batchpact.contracts.reference.told import Line
 from batchpact.contracts.reference.view import View
@@ -51,7 +51,7 @@ def _field(name: str, declared: list[Declaration], links: Links, found: Found) -
         if declaration.field.description:
             meanings.setdefault(declaration.field.description, []).append(links.owner(declaration))
     if len(meanings) == 1:
-        yield escaped(next(iter(meanings)))
+        yield from prose(next(iter(meanings)))
     else:
         yield from (f"- {escaped(text)} ({links.listed(owners)})" for text, owners in meanings.items())
     yield ""
@@ -60,14 +60,15 @@ def _field(name: str, declared: list[Declaration], links: Links, found: Found) -
     if any(any(policies(declaration.field).values()) for declaration in declared):
         yield f"Its {links.policies(name)}, beside those of other fields."
         yield ""
-    one = len({either(declaration.field) for declaration in declared}) == 1
     for view in links.project.views.values():
         lines = view.field(name).lines
         if lines:
             alone = len([line for line in lines if line.label in ("inputs", "writes")]) == 1
-            yield f"In {links.pipeline(view.pipeline.name)}:"
+            places = {line.facts[0] for line in lines if line.facts}
+            one = len(places) == 1
+            yield f"In {links.pipeline(view.pipeline.name)}{f', {links.words(places.pop(), view)}' if one else ''}:"
             yield ""
-            yield from (f"- {_line(line, one, alone, links, view)}" for line in lines)
+            yield from (f"- {text}" for line in lines if (text := _line(line, one, alone, links, view)))
             yield ""
 
 
@@ -92,16 +93,16 @@ def _by(declared: list[Declaration], links: Links) -> str:
     sides: dict[str, list[str]] = {}
     for declaration in declared:
         sides.setdefault(declaration.side, []).append(links.owner(declaration))
-    verbs = {"inputs": "inputs of", "writes": "written by", "reads": "read by", "schema": "in"}
+    verbs = {"inputs": "in", "writes": "written by", "reads": "read by", "schema": "in"}
     return "; ".join(f"{verbs[side]} {links.listed(sides[side])}" for side in verbs if side in sides)
 
 
 def _line(line: Line, one: bool, alone: bool, links: Links, view: View) -> str:
-    """A line of the field's path, without what every line would say.
+    """A line of the field's path, without what every line would say; empty where another has said everything.
 
     Args:
         line: the line.
-        one: everybody declares the field as one thing.
+        one: everybody in the pipeline declares the field as one thing.
         alone: one stage writes it.
         links: the links of the page.
         view: the pipeline.
@@ -110,6 +111,8 @@ def _line(line: Line, one: bool, alone: bool, links: Links, view: View) -> str:
     if alone and line.label == "reads" and facts and facts[-1][0] == "written by ":
         facts = facts[:-1]
     labels = {"inputs": "in the inputs", "reads": "read", "writes": "written", "drops": "dropped"}
+    if not facts and line.label == "reads":
+        return ""
     about = f" by {links.words((line.about,), view)}" if line.about is not None else ""
     told = links.facts(facts, view)
     return f"{labels[line.label]}{about}" + (f": {told}" if told else "")

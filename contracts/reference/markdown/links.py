@@ -14,7 +14,6 @@ from batchpact.contracts.reference.view import View
 from batchpact.contracts.reference.words import Ref, Words, joined, plain
 from batchpact.schemas.record import StageSpec
 
-
 PIPELINES = "pipelines"
 """The folder of the pages about one pipeline each."""
 
@@ -68,7 +67,7 @@ class Links:
     def owner(self, declaration: Declaration) -> str:
         """A link to what declares a field."""
         if declaration.side == "inputs":
-            return self.pipeline(declaration.owner)
+            return f"the inputs of {self.pipeline(declaration.owner)}"
         if declaration.side == "schema":
             return self.schema(declaration.owner)
         return self.stage(self.project.contracts.stages[declaration.owner])

@@ -8,7 +8,7 @@ from batchpact.contracts.formats.markdown import escaped
 from batchpact.contracts.reference.details import details
 from batchpact.contracts.reference.markdown.findings import Found
 from batchpact.contracts.reference.markdown.links import Links, schema_anchor, stage_anchor
-from batchpact.contracts.reference.markdown.text import heading, page, table
+from batchpact.contracts.reference.markdown.text import heading, page, prose, table
 from batchpact.contracts.reference.told import Told
 from batchpact.contracts.reference.view import View, declared, name_of
 from batchpact.schemas.condition_specs import words
@@ -43,7 +43,7 @@ def _lines(links: Links, found: Found) -> Iterator[str]:
             yield from heading(3, name.rpartition(".")[2], schema_anchor(name))
             yield f"`{name}`"
             yield ""
-            yield escaped(schema.description)
+            yield from prose(schema.description)
             yield from _rules(schema)
             yield from _plain("field", schema, links)
 
@@ -56,8 +56,7 @@ def _stage(stage: StageSpec, places: list[tuple[View, int]], links: Links, found
     yield from heading(2, stage.name, stage_anchor(stage.qualname))
     yield f"`{stage.qualname}`"
     yield ""
-    yield escaped(stage.description)
-    yield ""
+    yield from prose(stage.description)
     yield from found.of_stage(stage.qualname, links)
     yield from (f"- {fact}" for fact in _facts(stage, links))
     yield from _rules(stage.reads)

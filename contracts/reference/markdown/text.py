@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from batchpact.contracts.formats.markdown import escaped
@@ -27,6 +28,13 @@ def heading(level: int, text: str, anchor: str = "") -> Iterator[str]:
         yield ""
     yield f"{'#' * level} {escaped(text)}"
     yield ""
+
+
+def prose(text: str) -> Iterator[str]:
+    """Text of somebody's, with its paragraphs."""
+    for part in re.split(r"\n\s*\n", text):
+        yield escaped(part)
+        yield ""
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
