@@ -2,6 +2,7 @@
 
 Readers may come to admit more and writers less. Everything else breaks somebody: what was written before meets a reader
 that does not admit it, or what is written now meets a reader of before.
+`batchpact docs` makes the page of rules of them.
 """
 
 from __future__ import annotations

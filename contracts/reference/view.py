@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from batchpact.contracts.proof.flow import Flow
-from batchpact.contracts.proof.open_columns import columns_key
+from batchpact.contracts.proof.open_columns import fields_of
 from batchpact.contracts.reference.told import Line, Told
 from batchpact.contracts.reference.words import Ref, Words, joined
 from batchpact.schemas.condition_specs import words
@@ -39,14 +40,14 @@ class View:
         """Every field once, in the order in which a batch gets to hold it; open columns by their attribute."""
         schemas = [self.pipeline.inputs]
         schemas += [schema for stage in self.pipeline.stages for schema in (stage.reads, stage.writes)]
-        return list(dict.fromkeys(_name(field) for schema in schemas for field in declared(schema)))
+        return list(dict.fromkeys(name_of(field) for schema in schemas for field in declared(schema)))
 
     def show(self, name: str) -> Iterator[Told]:
         """The stages and the field that have this name; nothing where none has."""
         for at, stage in enumerate(self.pipeline.stages):
             if stage.name == name:
                 yield self.stage(at)
-        if next(self._declarations(name), None) is not None:
+        if name in self._concerned:
             yield self.field(name)
 
     # --- a stage ---
@@ -63,7 +64,7 @@ class View:
         reads, writes = declared(stage.reads), declared(stage.writes)
         lines += [_of_field("reads", field, self._sources(at, field)) for field in reads]
         lines += [] if reads else [_line("reads", "nothing")]
-        lines += [_of_field("writes", field, self._read_by(at, columns_key(field))) for field in writes]
+        lines += [_of_field("writes", field, self._read_by(at, field)) for field in writes]
         lines += [] if writes else [_line("writes", "nothing")]
         if stage.drops:
             lines.append(Line("drops", None, (joined([Ref("field", key, key) for key in stage.drops]),)))
@@ -80,7 +81,8 @@ class View:
     def _sources(self, at: int, field: FieldSpec) -> Words:
         if all(place.placement == "arg" for place in field.places):
             return ("an argument of the call",)
-        writers = self._writers.get((at, columns_key(field)), [])
+        keys = _keys(self.flow.stages[at].reads, field)
+        writers = [writer for key in keys for writer in self._writers.get((at, key), [])]
         if not writers and self.flow.one and (field.when is not None or not self.flow.live[at]):
             return ("off in this configuration",)
         if not writers:
@@ -88,12 +90,21 @@ class View:
         names = [self._stage_ref(writer) if writer >= 0 else "the inputs" for writer in writers]
         return ("written by ", *joined(list(dict.fromkeys(names))))
 
-    def _read_by(self, writer: int, key: str) -> Words:
-        names: list[str | Ref] = [
-            self._stage_ref(reader) for reader in sorted(set(self._readers.get((writer, key), [])))
-        ]
-        wanted = ["the outputs"] if key in self.pipeline.outputs else []
+    def _read_by(self, writer: int, field: FieldSpec) -> Words:
+        readers = {reader for key in self._written(writer, field) for reader in self._readers.get((writer, key), [])}
+        names: list[str | Ref] = [self._stage_ref(reader) for reader in sorted(readers)]
+        wanted = ["the outputs"] if self.is_delivered(writer, field) else []
         return ("read by ", *joined([*names, *wanted])) if names or wanted else ("nobody reads it",)
+
+    def is_delivered(self, writer: int, field: FieldSpec) -> bool:
+        """Whether an output of the pipeline is what this writer (-1: the inputs) has written, or merged into it."""
+        keys = self._written(writer, field)
+        merged = field.merge is not None and not keys.isdisjoint(self.pipeline.outputs)
+        return merged or any((writer, key) in self.flow.delivered for key in keys)
+
+    def _written(self, writer: int, field: FieldSpec) -> set[str]:
+        """What the proof calls a field that a stage writes, or the inputs (-1) hold."""
+        return _keys(self.flow.inputs if writer < 0 else self.flow.stages[writer].writes, field)
 
     def _stage_ref(self, at: int) -> Ref:
         name = self.pipeline.stages[at].name
@@ -109,8 +120,9 @@ class View:
     def _path(self, name: str) -> Iterator[Line]:
         given = declared_as(self.pipeline.inputs, name)
         if given is not None:
-            yield Line("inputs", None, (*_facts(given), self._read_by(-1, columns_key(given))))
-        for at, stage in enumerate(self.pipeline.stages):
+            yield Line("inputs", None, (*_facts(given), self._read_by(-1, given)))
+        for at in self._concerned.get(name, ()):
+            stage = self.pipeline.stages[at]
             if self.flow.one and not self.flow.live[at]:
                 continue
             ref = self._stage_ref(at)
@@ -119,14 +131,29 @@ class View:
             if read is not None:
                 yield Line("reads", ref, (*_facts(read), *under, self._sources(at, read)))
             if written is not None:
-                yield Line("writes", ref, (*_facts(written), *under, self._read_by(at, columns_key(written))))
+                yield Line("writes", ref, (*_facts(written), *under, self._read_by(at, written)))
             if name in stage.drops:
                 yield Line("drops", ref, ())
 
     def _declarations(self, name: str) -> Iterator[FieldSpec]:
-        schemas = [self.pipeline.inputs]
-        schemas += [schema for stage in self.pipeline.stages for schema in (stage.reads, stage.writes)]
+        stages = [self.pipeline.stages[at] for at in self._concerned.get(name, ())]
+        schemas = [self.pipeline.inputs, *(schema for stage in stages for schema in (stage.reads, stage.writes))]
         yield from (field for schema in schemas if (field := declared_as(schema, name)) is not None)
+
+    @cached_property
+    def _concerned(self) -> dict[str, list[int]]:
+        """The stages that declare or drop a field, by whatever a user may call it; none where only the inputs do."""
+        found: dict[str, dict[int, None]] = {}
+        for field in declared(self.pipeline.inputs):
+            for name in _names(field):
+                found.setdefault(name, {})
+        for at, stage in enumerate(self.pipeline.stages):
+            for field in (*declared(stage.reads), *declared(stage.writes)):
+                for name in _names(field):
+                    found.setdefault(name, {})[at] = None
+            for name in stage.drops:
+                found.setdefault(name, {})[at] = None
+        return {name: list(stages) for name, stages in found.items()}
 
 
 def declared(schema: SchemaSpec) -> Sequence[FieldSpec]:
@@ -139,8 +166,19 @@ def declared_as(schema: SchemaSpec, name: str) -> FieldSpec | None:
     return schema.field(name) or next((c for c in schema.columns if name in (c.name, c.key)), None)
 
 
-def _name(field: FieldSpec) -> str:
+def name_of(field: FieldSpec) -> str:
+    """What a field is called: its key; the attribute of open columns."""
     return field.key if field.named_by is None else field.name
+
+
+def _keys(proved: SchemaSpec, field: FieldSpec) -> set[str]:
+    """What a proof calls a field; open columns have a key for each name that the configuration has."""
+    return {found.key for found in fields_of(proved, field)}
+
+
+def _names(field: FieldSpec) -> set[str]:
+    """What a user may call a field."""
+    return {name_of(field), field.key}
 
 
 def _line(label: str, text: str) -> Line:
@@ -148,7 +186,7 @@ def _line(label: str, text: str) -> Line:
 
 
 def _of_field(label: str, field: FieldSpec, more: Words) -> Line:
-    return Line(label, Ref("field", _name(field), field.key), (*_facts(field), more))
+    return Line(label, Ref("field", name_of(field), field.key), (*_facts(field), more))
 
 
 def _facts(field: FieldSpec) -> Iterator[Words]:

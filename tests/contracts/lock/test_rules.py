@@ -7,14 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from batchpact.contracts.lock.change import AUDIENCES, Change, Verdict
+from batchpact.contracts.lock.change import AUDIENCES, Change
 from batchpact.contracts.lock.diff import Diff, changes
 from batchpact.contracts.lock.rules import RULES
 from batchpact.contracts.lock.text import render
 from tests.contracts.lock.versions import contracts_of
 
 FOLDER = Path(__file__).parent / "rules"
-PAGE = Path(__file__).parents[3] / "docs" / "diff-rules.md"
 
 
 def found(rule: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Change, ...]:
@@ -64,18 +63,3 @@ def test_a_rule_is_told_apart_and_says_what_to_do(rule: object) -> None:
         assert set(verdict.breaks) <= set(AUDIENCES)
         assert verdict.why
         assert verdict.first is None or verdict.breaks
-
-
-def test_the_page_of_rules_says_what_they_say_in_their_order() -> None:
-    def cell(verdict: Verdict | None) -> str:
-        if verdict is None:
-            return ""
-        return (", ".join(verdict.breaks) or "safe") + (f" ({verdict.first} first)" if verdict.first else "")
-
-    expected = [
-        [f"`{found.id}`", found.purpose, *(cell(found.verdicts.get(role)) for role in ("reads", "writes", "whole"))]
-        for found in RULES.values()
-    ]
-    rows = [line[2:-2].split(" | ") for line in PAGE.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
-
-    assert [[cell.strip() for cell in row] for row in rows] == expected
