@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from batchpact.contracts import effects
 from batchpact.contracts.arguments import Arguments, Filled
+from batchpact.contracts.dump.saving import Broken
 from batchpact.contracts.kept_back import KEPT_BACK, whole_of
 from batchpact.contracts.origins import FromRows, check_origin, fits, taken_marks
 from batchpact.contracts.outcome import fields_of, outcome
@@ -28,6 +29,7 @@ from batchpact.schemas.columns import Names, look_up_names, names_in
 from batchpact.schemas.condition_specs import SubjectSpec
 from batchpact.schemas.declared import sources_words
 from batchpact.schemas.diagnose import Context, diagnose
+from batchpact.schemas.errors import ContractError
 from batchpact.schemas.instances import copy_instance, instance_stores, make_instance
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.narrowing import narrowed
@@ -177,8 +179,7 @@ class Boundary:
         """
         if not self._unnamed or result is None:
             return self
-        returned = result.result if isinstance(result, FromRows) else result
-        fields, _ = fields_of(returned, self._returned, self.ending, Where(stage=self.name, boundary="writes"))
+        fields, _ = self._fields_of(passage, result.result if isinstance(result, FromRows) else result)
         own = [key for key in fields.names() if key not in self._read_keys and key not in self.writers]
         return self.naming({**passage.source.meta, **fields.meta}, own if guess and len(self._unnamed) == 1 else None)
 
@@ -269,7 +270,8 @@ class Boundary:
             actual, expected = f"{count(int(pads.sum()), 'pad row')} of {len(pads)}", "the stage is not pad_safe"
             violations = [*violations, Violation(code="BP033", field="batch", actual=actual, expected=expected)]
         if violations:
-            self._settle(passage, f"where stage '{self.name}' reads its batch", "reads", violations, dims)
+            broken = Broken(self, passage, "reads")
+            self._settle(broken, f"where stage '{self.name}' reads its batch", violations, dims)
         passage.sizes = sizes
         passage.versions = effects.versions(source.tensors, self._kept)
         if passage.carrier is not None:
@@ -315,6 +317,8 @@ class Boundary:
             report = None if self.project == "on" else partial(self._report, passage)
             stores = whole or partial(carrier.stores, passage.batch)
             withheld = Withheld(self.name, self._known_keys, stores, report, self._off, self._sources)
+            if passage.settings.dump is not None:
+                withheld.saving = Broken(self, passage, "reads").saving()
         if self.typed:
             passage.handed = make_instance(self.reads, passage.source, extra, withheld)
             return
@@ -347,7 +351,7 @@ class Boundary:
         if result is None:
             changed = self._effects.changed_in_place(passage.versions, passage.source)
             if changed:
-                self._settle(passage, self.ending, "writes", changed, [])
+                self._settle(Broken(self, passage, "writes"), self.ending, changed, [])
             self.tell(passage, Stores.empty(), 0.0)
             return None
         started = perf_counter()
@@ -371,7 +375,7 @@ class Boundary:
         origin: Index | None = None
         if isinstance(result, FromRows):
             result, origin = result.result, result.origin
-        fields, known = fields_of(result, self._returned, self.ending, Where(stage=self.name, boundary="writes"))
+        fields, known = self._fields_of(passage, result)
         origin = known if origin is None else origin
         found = self._effects.written(
             fields,
@@ -383,6 +387,13 @@ class Boundary:
         if passage.level != "off":
             self._check_writes(passage, found, origin, rows_of(fields))
         return found.fields, origin
+
+    def _fields_of(self, passage: Passage, result: Any) -> tuple[Stores, Index | None]:
+        try:
+            return fields_of(result, self._returned, self.ending, Where(stage=self.name, boundary="writes"))
+        except ContractError as error:
+            saving = Broken(self, passage, "writes").saving()
+            raise error if saving is None else saving(error) from None
 
     def _check_writes(
         self, passage: Passage, found: effects.Written, origin: Index | None, result_rows: int | None
@@ -410,8 +421,10 @@ class Boundary:
         violations += self._effects.changed_in_place(passage.versions, passage.source)
         if violations:
             if self._rows_differ and not fits(origin, passage.rows or 0, result_rows):
-                passage = replace(passage, settings=Settings())  # no batch can be made of it, whatever the severity
-            self._settle(passage, self.ending, "writes", violations, dims)
+                # No batch can be made of it, whatever the severity.
+                passage = replace(passage, settings=Settings(dump=passage.settings.dump))
+            broken = Broken(self, passage, "writes", found.together(), given)
+            self._settle(broken, self.ending, violations, dims)
 
     # --- both ways -----------------------------------------------------------------------------------------------
 
@@ -444,19 +457,19 @@ class Boundary:
             violations = check_values(schema, stores, passage.settings.sample, pads)
         return found.sizes, violations, found.dims
 
-    def _settle(
-        self, passage: Passage, subject: str, boundary: str, violations: list[Violation], dims: list[DimSizes]
-    ) -> None:
-        where = Where(stage=self.name, boundary=boundary)
+    def _settle(self, broken: Broken, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes]) -> None:
+        passage, where = broken.passage, Where(stage=self.name, boundary=broken.side)
         placed = [violation.at(where) for violation in violations]
-        passage.found += settle(self.name, subject, placed, dims, passage.settings)
+        passage.found += settle(self.name, subject, placed, dims, passage.settings, broken.saving())
 
     def _report(self, passage: Passage, violation: Violation) -> None:
         """An undeclared read, where everything is handed out: `project="record"` says so, `"off"` does not."""
         if self.project == "off":
             return
-        lenient = Settings(action="warn", severity=passage.settings.severity)
-        passage.found += settle(self.name, f"in stage '{self.name}'", [violation], [], lenient)
+        lenient = replace(passage.settings, action="warn")
+        passage.found += settle(
+            self.name, f"in stage '{self.name}'", [violation], [], lenient, Broken(self, passage, "reads").saving()
+        )
 
 
 def _keys(schema: SchemaSpec, *placements: PlacementName) -> tuple[str, ...]:

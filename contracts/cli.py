@@ -139,7 +139,7 @@ def show(
 
 @app.command()
 def inspect(
-    file: Annotated[str, typer.Argument(help="A file that DataProto.save_to_disk wrote.")],
+    file: Annotated[str, typer.Argument(help="A file that DataProto.save_to_disk wrote, or a dump.")],
     rows: Annotated[int, typer.Option(min=0, help="Show the first rows, too. Nothing else of the data is read.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -159,6 +159,28 @@ def inspect(
         console.print(str(error), style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
     console.print(found.as_json() if as_json else found, markup=False)
+
+
+@app.command()
+def replay(
+    file: Annotated[str, typer.Argument(help="A file that was saved where a contract broke: BATCHPACT_DUMP=folder.")],
+    stage: Annotated[
+        str | None,
+        typer.Option(metavar="TARGET", help="Run this stage on the saved batch: module:name or path.py:name."),
+    ] = None,
+    run: Annotated[bool, typer.Option("--run", help="Run the stage that the file names, from where it is.")] = False,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The configuration (YAML or JSON) that counts while it runs.")
+    ] = None,
+) -> None:
+    """Show a broken contract again as it was, with its place; and run the stage on the saved batch, for a breakpoint.
+
+    Exits with 0 where the stage runs and keeps to its contract now, with 1 where the problem is shown, and with 2 where
+    the file, the stage or the configuration could not be used. Without --stage and --run nothing is imported.
+    """
+    from batchpact.contracts.dump import command
+
+    command.replay(file, stage, find=run, config=config)
 
 
 def main() -> None:

@@ -9,12 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
+from batchpact.contracts.baseline import Key, write_baseline
 from batchpact.contracts.settings import Settings
-from batchpact.schemas.errors import contract_error
-from batchpact.schemas.text import render
+from batchpact.schemas.errors import ContractError, contract_error
 from batchpact.schemas.violations import DimSizes, Violation
+
+Saving: TypeAlias = Callable[[ContractError], ContractError]
+"""Saves the call that an error is about, and gives the error with a note that says where."""
 
 
 class ContractWarning(UserWarning):
@@ -76,9 +80,22 @@ def deliver(event: Event) -> None:
 
 
 def settle(
-    stage: str, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes], settings: Settings
+    stage: str,
+    subject: str,
+    violations: Sequence[Violation],
+    dims: Sequence[DimSizes],
+    settings: Settings,
+    saving: Saving | None = None,
 ) -> list[Violation]:
     """Raise violations, or warn about them, as the settings say.
+
+    Args:
+        stage: the stage.
+        subject: where they are, in words.
+        violations: all of them.
+        dims: the sizes that were seen.
+        settings: what counts as what. Violations of the baseline are counted, and nothing else.
+        saving: saves the call that an error, or a warning, is about.
 
     Returns:
         What was not raised.
@@ -93,12 +110,32 @@ def settle(
         for violation in violations
     ]
     kept = [violation for violation in kept if violation.severity != "ignore"]
-    errors = [violation for violation in kept if violation.severity == "error"]
+    known = [violation for violation in kept if settings.known and _is_known(stage, violation, settings)]
+    new = [violation for violation in kept if violation not in known]
+    errors = [violation for violation in new if violation.severity == "error"]
     if errors and settings.action == "raise":
-        raise contract_error(subject, errors, dims)
-    if kept:
-        _warn(stage, subject, kept, dims)
+        error = contract_error(subject, errors, dims)
+        raise error if saving is None else saving(error)
+    for violation in known:
+        _seen[stage, violation.code, violation.field] += 1
+    if new:
+        _warn(stage, subject, new, dims, saving)
     return kept
+
+
+def _is_known(stage: str, violation: Violation, settings: Settings) -> bool:
+    """Whether a violation is in the baseline, which may leave open the store in which it was found."""
+    key = Key.of(stage, violation)
+    return key in settings.known or replace(key, store="") in settings.known
+
+
+def save_counts(path: str) -> None:
+    """Write what was counted in this process as the baseline of later runs: `BATCHPACT_BASELINE`, `checking`.
+
+    Raises:
+        SettingError: if the file cannot be written.
+    """
+    write_baseline(path, [Key(*place) for place in _seen])
 
 
 def counted() -> dict[tuple[str, str, str], int]:
@@ -111,7 +148,9 @@ def reset_counts() -> None:
     _seen.clear()
 
 
-def _warn(stage: str, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes]) -> None:
+def _warn(
+    stage: str, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes], saving: Saving | None
+) -> None:
     fresh = []
     for violation in violations:
         place = (stage, violation.code, violation.field)
@@ -119,7 +158,9 @@ def _warn(stage: str, subject: str, violations: Sequence[Violation], dims: Seque
             fresh.append(violation)
         _seen[place] += 1
     if fresh and os.environ.get("RANK", "0") == "0":
-        warnings.warn(render(subject, fresh, dims), ContractWarning, stacklevel=_callers_level())
+        told = contract_error(subject, fresh, dims)
+        text = str(told if saving is None else saving(told))
+        warnings.warn(text, ContractWarning, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:

@@ -16,8 +16,8 @@ from batchpact.schemas.text import count, sentence
 from batchpact.schemas.violations import Violation
 
 if TYPE_CHECKING:
+    from batchpact.contracts.baseline import Key
     from batchpact.contracts.boundary import Boundary
-    from batchpact.contracts.lint.baseline import Key
 
 
 def lint_targets(targets: Sequence[str], form: Format, *, undecidable: bool, baseline: str | None, write: bool) -> None:
@@ -57,7 +57,7 @@ def _check_options(baseline: str | None, write: bool) -> None:
 
 
 def _lint(printer: Printer, stages: Sequence[Boundary], undecidable: bool, baseline: str | None, write: bool) -> None:
-    from batchpact.contracts.lint.baseline import read_baseline, write_baseline
+    from batchpact.contracts.baseline import read_baseline, write_baseline
     from batchpact.contracts.lint.linter import lint
 
     known: frozenset[Key] = frozenset()
