@@ -25,6 +25,10 @@ def _root() -> None:
 
 
 _Form = Annotated[Format, typer.Option("--format", help="How findings are printed.")]
+_Baseline = Annotated[str | None, typer.Option(metavar="FILE", help="Known findings, which are not reported.")]
+_WriteBaseline = Annotated[
+    bool, typer.Option("--write-baseline", help="Write what is found to the baseline instead of reporting it.")
+]
 _TARGETS = "; where there are none, those of \\[tool.batchpact] in pyproject.toml."
 
 
@@ -38,15 +42,18 @@ def check(
         str | None,
         typer.Option(metavar="FILE", help="Check this configuration only (YAML or JSON), and show its stages."),
     ] = None,
+    baseline: _Baseline = None,
+    write_baseline: _WriteBaseline = False,
     form: _Form = Format.TEXT,
 ) -> None:
     """Check pipelines before anything runs: every read is written before, with the same placement, dtype and shape.
 
-    Exits with 0 where there is no problem, with 1 where there is one, and with 2 where a target could not be used.
+    Exits with 0 where there is no problem, with 1 where there is one, and with 2 where a target or the baseline could
+    not be used.
     """
     from batchpact.contracts.check_command import check_targets
 
-    check_targets(targets or (), form, config)
+    check_targets(targets or (), form, config, baseline=baseline, write=write_baseline)
 
 
 @app.command()
@@ -58,12 +65,8 @@ def lint(
         ),
     ] = None,
     undecidable: Annotated[bool, typer.Option("--undecidable", help="Report what cannot be told, too.")] = False,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Known findings, which are not reported.")
-    ] = None,
-    write_baseline: Annotated[
-        bool, typer.Option("--write-baseline", help="Write what is found to the baseline instead of reporting it.")
-    ] = False,
+    baseline: _Baseline = None,
+    write_baseline: _WriteBaseline = False,
     form: _Form = Format.TEXT,
 ) -> None:
     """Read the code of stages, without running it: does it read and write what the stage declares?

@@ -65,12 +65,18 @@ _seen: Counter[tuple[str, str, str]] = Counter()
 
 @contextmanager
 def observe(observer: Observer) -> Iterator[None]:
-    """Deliver an event for each call of a stage in the block, to log them where you log everything else."""
+    """Deliver an event for each call of a stage in the block, to log them where you log everything else.
+
+    Ready observers are in `batchpact.contracts.events`. One that has a method `flush` has it called at the end.
+    """
     token = OBSERVERS.set((*OBSERVERS.get(), observer))
     try:
         yield
     finally:
         OBSERVERS.reset(token)
+        flush = getattr(observer, "flush", None)
+        if flush is not None:
+            flush()
 
 
 def deliver(event: Event) -> None:
