@@ -179,7 +179,11 @@ class Boundary:
         """
         if not self._unnamed or result is None:
             return self
-        fields, _ = self._fields_of(passage, result.result if isinstance(result, FromRows) else result)
+        returned = result.result if isinstance(result, FromRows) else result
+        try:
+            fields, _ = fields_of(returned, self._returned, self.ending, Where(stage=self.name, boundary="writes"))
+        except ContractError as error:
+            raise self._saved(passage, error) from None
         own = [key for key in fields.names() if key not in self._read_keys and key not in self.writers]
         return self.naming({**passage.source.meta, **fields.meta}, own if guess and len(self._unnamed) == 1 else None)
 
@@ -375,7 +379,10 @@ class Boundary:
         origin: Index | None = None
         if isinstance(result, FromRows):
             result, origin = result.result, result.origin
-        fields, known = self._fields_of(passage, result)
+        try:
+            fields, known = fields_of(result, self._returned, self.ending, Where(stage=self.name, boundary="writes"))
+        except ContractError as error:
+            raise self._saved(passage, error) from None
         origin = known if origin is None else origin
         found = self._effects.written(
             fields,
@@ -387,13 +394,6 @@ class Boundary:
         if passage.level != "off":
             self._check_writes(passage, found, origin, rows_of(fields))
         return found.fields, origin
-
-    def _fields_of(self, passage: Passage, result: Any) -> tuple[Stores, Index | None]:
-        try:
-            return fields_of(result, self._returned, self.ending, Where(stage=self.name, boundary="writes"))
-        except ContractError as error:
-            saving = Broken(self, passage, "writes").saving()
-            raise error if saving is None else saving(error) from None
 
     def _check_writes(
         self, passage: Passage, found: effects.Written, origin: Index | None, result_rows: int | None
@@ -461,6 +461,11 @@ class Boundary:
         passage, where = broken.passage, Where(stage=self.name, boundary=broken.side)
         placed = [violation.at(where) for violation in violations]
         passage.found += settle(self.name, subject, placed, dims, passage.settings, broken.saving())
+
+    def _saved(self, passage: Passage, error: ContractError) -> ContractError:
+        """The error of a result that is no batch, once the call is saved where somebody wants that."""
+        saving = Broken(self, passage, "writes").saving()
+        return error if saving is None else saving(error)
 
     def _report(self, passage: Passage, violation: Violation) -> None:
         """An undeclared read, where everything is handed out: `project="record"` says so, `"off"` does not."""

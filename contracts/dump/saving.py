@@ -27,7 +27,8 @@ from batchpact.dataproto.container import DataProto
 from batchpact.dataproto.files.header import Placement
 from batchpact.dataproto.files.writing import unwritable
 from batchpact.dataproto.preview import one_line
-from batchpact.dataproto.sizes import deep_bytes, readable, value_bytes
+from batchpact.dataproto.sizes import Size as Bytes
+from batchpact.dataproto.sizes import deep_size, readable, value_bytes
 from batchpact.schemas.axes import Size
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
@@ -38,6 +39,8 @@ from batchpact.schemas.text import count, sentence
 if TYPE_CHECKING:
     from batchpact.contracts.boundary import Boundary
     from batchpact.contracts.passage import Passage
+
+_REFERENCES = 10_000_000
 
 _saved: Counter[str] = Counter()
 _counting = Lock()
@@ -136,9 +139,11 @@ class _Dump:
         rows = rows_of(passage.source)
         wrong = {violation.field for violation in error.violations}
         # What is wrong comes first, and then as many fields as there is room for.
-        fields = sorted(self._fields(), key=lambda field: (field[2] not in wrong, _bytes(field[3])))
-        for part, placement, key, value in fields:
-            self._take(part, placement, key, value, rows)
+        fields = [(*field, _size(field[-1])) for field in self._fields()]
+        for part, placement, key, value, size in sorted(
+            fields, key=lambda field: (field[2] not in wrong, field[-1].bytes)
+        ):
+            self._take(part, placement, key, value, size, rows)
         source = passage.source
         self._batch = Stores(
             *(
@@ -170,20 +175,20 @@ class _Dump:
                 for key, value in held.items():
                     yield part, placement, key, value
 
-    def _take(self, part: Part, placement: PlacementName, key: str, value: object, rows: int | None) -> None:
-        size = _bytes(value)
+    def _take(
+        self, part: Part, placement: PlacementName, key: str, value: object, size: Bytes, rows: int | None
+    ) -> None:
         fits = part == "read" and _fits(placement, value, rows)
-        kind = cast("Placement", placement) if fits else "meta"
-        wrong = unwritable(kind, key, value, rows or 0) if size <= self._left else []
-        if size > self._left:
-            why = f"{readable(size)}, and {readable(self._left)} are left of the size of a file (BATCHPACT_DUMP_MIB)"
+        if size.bytes > self._left or not size.whole:
+            why = f"{size}, and {readable(self._left)} are left of the size of a file (BATCHPACT_DUMP_MIB)"
         else:
+            wrong = unwritable(cast("Placement", placement) if fits else "meta", key, value, rows or 0)
             why = "; ".join(violation.actual for violation in wrong)
         if why:
             named = key if isinstance(key, str) else one_line(repr(key))
             self._left_out.append(LeftOut(part=part, placement=placement, key=named, why=why))
             return
-        self._left -= size
+        self._left -= size.bytes
         store = self._batch.store(placement) if fits else self._beside.setdefault(part, {}).setdefault(placement, {})
         store[key] = value  # type: ignore[index]  # all of them are dicts
 
@@ -224,8 +229,9 @@ def _fits(placement: PlacementName, value: object, rows: int | None) -> bool:
     return placement == "meta"
 
 
-def _bytes(value: object) -> int:
-    return value_bytes(value) if isinstance(value, Tensor) else deep_bytes(value)
+def _size(value: object) -> Bytes:
+    """The bytes of a value; whoever holds a whole trainer in its meta is not to wait for the last of its references."""
+    return Bytes(value_bytes(value)) if isinstance(value, Tensor) else deep_size(value, _REFERENCES)
 
 
 def _container(batch: Any) -> Container:

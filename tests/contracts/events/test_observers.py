@@ -148,6 +148,7 @@ def events() -> Iterator[list[Event]]:
     yield [event(1), event(1, codes="BP005"), event(2, seconds=4.0)]
 
 
+@pytest.mark.peers
 def test_tensorboard_shows_it(events: list[Event], tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -166,6 +167,7 @@ def test_tensorboard_shows_it(events: list[Event], tmp_path: Path) -> None:
     assert shown["batchpact/critic/violations/BP005"] == [(1, 1.0)]
 
 
+@pytest.mark.peers
 @pytest.mark.slow
 def test_wandb_has_it_in_the_row_of_the_trainer_s_step(events: list[Event], tmp_path: Path) -> None:
     """A trainer logs a step at its end, and the observer when the next one begins: both are in one row."""
