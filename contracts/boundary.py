@@ -322,7 +322,8 @@ class Boundary:
             stores = whole or partial(carrier.stores, passage.batch)
             withheld = Withheld(self.name, self._known_keys, stores, report, self._off, self._sources)
             if passage.settings.dump is not None:
-                withheld.saving = Broken(self, passage, "reads").saving()
+                # A copy: the batch that is handed out, which knows this, is not held by what it knows.
+                withheld.saving = Broken(self, replace(passage), "reads").saving()
         if self.typed:
             passage.handed = make_instance(self.reads, passage.source, extra, withheld)
             return

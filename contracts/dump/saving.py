@@ -178,7 +178,7 @@ class _Dump:
     def _take(
         self, part: Part, placement: PlacementName, key: str, value: object, size: Bytes, rows: int | None
     ) -> None:
-        fits = part == "read" and _fits(placement, value, rows)
+        fits = part == "read" and _fits(placement, value, rows) and self._batch.find(key) is None
         if size.bytes > self._left or not size.whole:
             why = f"{size}, and {readable(self._left)} are left of the size of a file (BATCHPACT_DUMP_MIB)"
         else:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import pickle
 import platform
 import re
+import weakref
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -260,6 +262,34 @@ def test_what_fits_in_no_batch_stands_beside_it(folder: Path) -> None:
     assert {violation.field for violation in error.violations} == {"uid", "gamma"}
     assert (dump.read.columns["uid"], "uid" in dump.batch.non_tensor_batch) == (["a", "b", "c"], False)
     assert dump.record.left_out == ()
+
+
+def test_a_name_in_two_stores_stands_beside_it_once(folder: Path) -> None:
+    batch = without_gamma()
+    batch.meta_info["values"] = 1.5
+
+    broken(lambda: compute(batch))
+
+    dump = only_dump(folder)
+    assert (dump.read.meta["values"], dump.record.left_out) == (1.5, ())
+    assert torch.equal(dump.read.tensors["values"], -rewards())
+
+
+def test_nothing_holds_what_a_healthy_stage_was_handed() -> None:
+    """A cycle would keep the memory of a batch until Python looks for cycles."""
+    seen: list[weakref.ref[Any]] = []
+
+    @stage(ComputeReturns)
+    def watched(data: Any) -> Any:
+        seen.append(weakref.ref(data))
+        return written(returns=RETURNS * data.batch["rewards"].shape[0])
+
+    gc.disable()
+    try:
+        watched(scored())
+        assert [ref() for ref in seen] == [None]
+    finally:
+        gc.enable()
 
 
 def test_the_caller_s_batch_is_as_it_was() -> None:
