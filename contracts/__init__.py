@@ -5,8 +5,9 @@ one that checks nothing: `level_off.py`). What a call brings along is in `argume
 `handing.py`, what a stage did in `effects.py`, where rows came from in `origins.py`. A contract asks questions: of the
 call in `variants.py`, of the result in `late_names.py`. A trainer's own code: functions of tensors in `unpacking.py`,
 driver statements in `statements.py`, one code under several names in `aliases.py`, the order of calls in `order.py`.
-`settings.py` has the levels, `reporting.py` what becomes of violations. `pipeline.py` runs stages in order and
-`flow.py` checks them without running. The command line is `cli.py`.
+`settings.py` has the levels, `reporting.py` what becomes of violations, `baseline.py` the file of known ones, `dump/`
+what is saved where one is raised, and `events/` ready observers. `pipeline.py` runs stages in order and
+`proof/` checks them without running; `reference/` tells what they say. The command line is `cli.py`.
 Names are imported when they are first used: `batchpact --help` must not import torch.
 """
 
@@ -17,12 +18,13 @@ if TYPE_CHECKING:
     from batchpact.contracts.aliases import alias
     from batchpact.contracts.configuration import use_config
     from batchpact.contracts.decorator import contract_of, stage
+    from batchpact.contracts.dump.loading import Dump
     from batchpact.contracts.figures import Figures
     from batchpact.contracts.origins import from_rows
     from batchpact.contracts.pipeline import Pipeline
     from batchpact.contracts.planned import when
     from batchpact.contracts.report import Report
-    from batchpact.contracts.reporting import ContractWarning, Event, observe
+    from batchpact.contracts.reporting import ContractWarning, Event, observe, save_counts
     from batchpact.contracts.settings import checking
     from batchpact.contracts.verl.dispatch import contract_dispatch
     from batchpact.contracts.workers.errors import WorkerError
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ContractWarning": "reporting",
+    "Dump": "dump.loading",
     "Event": "reporting",
     "Figures": "figures",
     "Pipeline": "pipeline",
@@ -45,6 +48,7 @@ _HOMES = {
     "contract_of": "decorator",
     "from_rows": "origins",
     "observe": "reporting",
+    "save_counts": "reporting",
     "stage": "decorator",
     "this_worker": "workers.worker",
     "use_config": "configuration",
@@ -53,6 +57,7 @@ _HOMES = {
 
 __all__ = [
     "ContractWarning",
+    "Dump",
     "Event",
     "Figures",
     "Pipeline",
@@ -66,6 +71,7 @@ __all__ = [
     "contract_of",
     "from_rows",
     "observe",
+    "save_counts",
     "stage",
     "this_worker",
     "use_config",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from batchpact.contracts import effects
 from batchpact.contracts.arguments import Arguments, Filled
 from batchpact.contracts.bounded import Bounded
+from batchpact.contracts.dump.saving import Broken
 from batchpact.contracts.handing import Handing, keys_in
 from batchpact.contracts.kept_back import KEPT_BACK, whole_of
 from batchpact.contracts.late_names import settled
@@ -23,6 +24,7 @@ from batchpact.dataproto.carriers import carrier_of
 from batchpact.dataproto.rows import Index
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.columns import Names
+from batchpact.schemas.errors import ContractError
 from batchpact.schemas.instances import instance_stores
 from batchpact.schemas.record import StageSpec
 from batchpact.schemas.stores import Stores, rows_of
@@ -159,7 +161,11 @@ class Boundary:
         passage = Passage(batch, carrier, source, batch, rows, filled, settings, level, started)
         if level != "off":
             self._check_reads(passage)
-        self.handing.hand_out(passage, whole)
+        saving = None
+        if passage.settings.dump is not None:
+            # A copy: the batch that is handed out, which knows this, is not held by what it knows.
+            saving = Broken(self, replace(passage), "reads").saving()
+        self.handing.hand_out(passage, whole, saving)
         if (
             carrier is not None
             and not self.typed
@@ -191,7 +197,8 @@ class Boundary:
             actual, expected = f"{count(int(pads.sum()), 'pad row')} of {len(pads)}", "the stage is not pad_safe"
             violations = [*violations, Violation(code="BP033", field="batch", actual=actual, expected=expected)]
         if violations:
-            passage.found += settle(self.on_reads, self.beginning, violations, dims, passage.settings)
+            saving = Broken(self, passage, "reads").saving()
+            passage.found += settle(self.on_reads, self.beginning, violations, dims, passage.settings, saving)
         passage.sizes = sizes
         passage.versions = effects.versions(source.tensors, self._kept)
         if passage.carrier is not None:
@@ -223,7 +230,8 @@ class Boundary:
         if result is None:
             changed = self._effects.changed_in_place(passage.versions, passage.source)
             if changed:
-                passage.found += settle(self.on_writes, self.ending, changed, [], passage.settings)
+                saving = Broken(self, passage, "writes").saving()
+                passage.found += settle(self.on_writes, self.ending, changed, [], passage.settings, saving)
             self.tell(passage, Stores.empty(), 0.0)
             return None
         started = perf_counter()
@@ -247,7 +255,7 @@ class Boundary:
         origin: Index | None = None
         if isinstance(result, FromRows):
             result, origin = result.result, result.origin
-        fields, known = fields_of(result, self.returned, self.ending, self.on_writes)
+        fields, known = self.returned_fields(passage, result)
         origin = known if origin is None else origin
         found = self._effects.written(
             fields,
@@ -259,6 +267,18 @@ class Boundary:
         if passage.level != "off":
             self._check_writes(passage, found, origin, rows_of(fields))
         return found.fields, origin
+
+    def returned_fields(self, passage: Passage, result: Any) -> tuple[Stores, Index | None]:
+        """What a batch or a Writes holds that a stage returned, and where its rows come from, if it knows.
+
+        Raises:
+            ContractError: if it is neither.
+        """
+        try:
+            return fields_of(result, self.returned, self.ending, self.on_writes)
+        except ContractError as error:
+            saving = Broken(self, passage, "writes").saving()
+            raise error if saving is None else saving(error) from None
 
     def _check_writes(
         self, passage: Passage, found: effects.Written, origin: Index | None, result_rows: int | None
@@ -286,5 +306,7 @@ class Boundary:
         violations += self._effects.changed_in_place(passage.versions, passage.source)
         if violations:
             if self._rows_differ and not fits(origin, passage.rows or 0, result_rows):
-                passage = replace(passage, settings=Settings())  # no batch can be made of it, whatever the severity
-            passage.found += settle(self.on_writes, self.ending, violations, dims, passage.settings)
+                # No batch can be made of it, whatever the severity.
+                passage = replace(passage, settings=Settings(dump=passage.settings.dump))
+            saving = Broken(self, passage, "writes", found.together(), given).saving()
+            passage.found += settle(self.on_writes, self.ending, violations, dims, passage.settings, saving)

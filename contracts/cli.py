@@ -25,6 +25,10 @@ def _root() -> None:
 
 
 _Form = Annotated[Format, typer.Option("--format", help="How findings are printed.")]
+_Baseline = Annotated[str | None, typer.Option(metavar="FILE", help="Known findings, which are not reported.")]
+_WriteBaseline = Annotated[
+    bool, typer.Option("--write-baseline", help="Write what is found to the baseline instead of reporting it.")
+]
 _TARGETS = "; where there are none, those of \\[tool.batchpact] in pyproject.toml."
 
 
@@ -38,15 +42,18 @@ def check(
         str | None,
         typer.Option(metavar="FILE", help="Check this configuration only (YAML or JSON), and show its stages."),
     ] = None,
+    baseline: _Baseline = None,
+    write_baseline: _WriteBaseline = False,
     form: _Form = Format.TEXT,
 ) -> None:
     """Check pipelines before anything runs: every read is written before, with the same placement, dtype and shape.
 
-    Exits with 0 where there is no problem, with 1 where there is one, and with 2 where a target could not be used.
+    Exits with 0 where there is no problem, with 1 where there is one, and with 2 where a target or the baseline could
+    not be used.
     """
     from batchpact.contracts.check_command import check_targets
 
-    check_targets(targets or (), form, config)
+    check_targets(targets or (), form, config, baseline=baseline, write=write_baseline)
 
 
 @app.command()
@@ -58,12 +65,8 @@ def lint(
         ),
     ] = None,
     undecidable: Annotated[bool, typer.Option("--undecidable", help="Report what cannot be told, too.")] = False,
-    baseline: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Known findings, which are not reported.")
-    ] = None,
-    write_baseline: Annotated[
-        bool, typer.Option("--write-baseline", help="Write what is found to the baseline instead of reporting it.")
-    ] = False,
+    baseline: _Baseline = None,
+    write_baseline: _WriteBaseline = False,
     form: _Form = Format.TEXT,
 ) -> None:
     """Read the code of stages, without running it: does it read and write what the stage declares?
@@ -156,7 +159,7 @@ def show(
 
 @app.command()
 def inspect(
-    file: Annotated[str, typer.Argument(help="A file that DataProto.save_to_disk wrote.")],
+    file: Annotated[str, typer.Argument(help="A file that DataProto.save_to_disk wrote, or a dump.")],
     rows: Annotated[int, typer.Option(min=0, help="Show the first rows, too. Nothing else of the data is read.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -176,6 +179,28 @@ def inspect(
         console.print(str(error), style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
     console.print(found.as_json() if as_json else found, markup=False)
+
+
+@app.command()
+def replay(
+    file: Annotated[str, typer.Argument(help="A file that was saved where a contract broke: BATCHPACT_DUMP=folder.")],
+    stage: Annotated[
+        str | None,
+        typer.Option(metavar="TARGET", help="Run this stage on the saved batch: module:name or path.py:name."),
+    ] = None,
+    run: Annotated[bool, typer.Option("--run", help="Run the stage that the file names, from where it is.")] = False,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The configuration (YAML or JSON) that counts while it runs.")
+    ] = None,
+) -> None:
+    """Show a broken contract again as it was, with its place; and run the stage on the saved batch, for a breakpoint.
+
+    Exits with 0 where the stage runs and keeps to its contract now, with 1 where the problem is shown, and with 2 where
+    the file, the stage or the configuration could not be used. Without --stage and --run nothing is imported.
+    """
+    from batchpact.contracts.dump import command
+
+    command.replay(file, stage, find=run, config=config)
 
 
 def main() -> None:

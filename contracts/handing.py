@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from functools import partial
 
 from batchpact.contracts.passage import Passage
-from batchpact.contracts.reporting import settle
-from batchpact.contracts.settings import Projection, Settings
+from batchpact.contracts.reporting import Saving, settle
+from batchpact.contracts.settings import Projection
 from batchpact.dataproto.handout import HandOut
 from batchpact.dataproto.withheld import Withheld
 from batchpact.schemas.batch import BatchSchema
@@ -74,12 +75,13 @@ class Handing:
         chosen = ({key: store[key] for key in names if key in store} for store, names in zip(held, keys, strict=False))
         return Stores(*chosen)
 
-    def hand_out(self, passage: Passage, whole: Callable[[], Stores] | None) -> None:
+    def hand_out(self, passage: Passage, whole: Callable[[], Stores] | None, saving: Saving | None = None) -> None:
         """Make what the function is given in a call.
 
         Args:
             passage: the call.
             whole: gives what undeclared reads are told by, where that is not the batch itself.
+            saving: saves the call, where there is an undeclared read.
         """
         carrier = passage.carrier
         extra = passage.filled.together()
@@ -91,9 +93,10 @@ class Handing:
             return
         withheld = None
         if self._withholds and passage.level != "off":
-            report = None if self._project == "on" else partial(self._report, passage)
+            report = None if self._project == "on" else partial(self._report, passage, saving)
             stores = whole or partial(carrier.stores, passage.batch)
             withheld = Withheld(self._stage, self.known_keys, stores, report, self._off, self._sources)
+            withheld.saving = saving
         if self._typed:
             passage.handed = make_instance(self._reads, passage.source, extra, withheld)
             return
@@ -103,13 +106,13 @@ class Handing:
             terms = HandOut(self._tensors, self._columns, self._meta, extra, self._writable, withheld)
         passage.handed = carrier.hand_out(passage.batch, terms)
 
-    def _report(self, passage: Passage, violation: Violation) -> None:
+    def _report(self, passage: Passage, saving: Saving | None, violation: Violation) -> None:
         """An undeclared read, where everything is handed out: `project="record"` says so, `"off"` does not."""
         if self._project == "off":
             return
         where = Where(stage=self._stage, boundary="reads")
-        lenient = Settings(action="warn", severity=passage.settings.severity)
-        passage.found += settle(where, f"in stage '{self._stage}'", [violation], [], lenient)
+        lenient = replace(passage.settings, action="warn")
+        passage.found += settle(where, f"in stage '{self._stage}'", [violation], [], lenient, saving)
 
 
 def keys_in(schema: SchemaSpec, *placements: PlacementName) -> tuple[str, ...]:

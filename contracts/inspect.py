@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, cast
 
 import torch
 
+from batchpact.contracts.dump.loading import record_of
+from batchpact.contracts.dump.record import BESIDE, RECORD, DumpRecord
 from batchpact.dataproto import DataProto
 from batchpact.dataproto.display import table
 from batchpact.dataproto.facts import Facts, FieldFacts, StoreFacts
@@ -34,7 +36,7 @@ def inspected(path: str, rows: int = 0) -> Inspection:
     """What the header of a file says, and its first rows.
 
     Args:
-        path: a file that `DataProto.save_to_disk` wrote.
+        path: a file that `DataProto.save_to_disk` wrote, or a dump.
         rows: how many rows are read; pickled fields are not, whatever is in them.
 
     Raises:
@@ -43,19 +45,26 @@ def inspected(path: str, rows: int = 0) -> Inspection:
     """
     with opened("load_from_disk", path) as saved:
         header = saved.header
+    kept = tuple(field for field in header.fields if field.key not in (RECORD, BESIDE))
+    dump = None
+    if any(field.key == RECORD for field in header.fields):
+        dump = record_of(path, DataProto.load_from_disk(path, fields=[RECORD]).meta_info[RECORD])
+    header = header.model_copy(update={"fields": kept})
     named = [field.key for field in header.fields if field.placement != "meta" and not field.pickled]
     first = min(rows, header.rows)
     batch = DataProto.load_from_disk(path, fields=named, rows=range(first)) if first else None
-    return Inspection(path, header, () if batch is None else tuple(_row(batch, row) for row in range(first)))
+    rows_shown = () if batch is None else tuple(_row(batch, row) for row in range(first))
+    return Inspection(path, header, rows_shown, dump)
 
 
 @dataclass(frozen=True)
 class Inspection:
-    """A file: its header, and its first rows, each with its fields as text."""
+    """A file: its header, and its first rows, each with its fields as text; of a dump also what was wrong."""
 
     path: str
     header: Header
     rows: tuple[dict[str, str], ...]
+    dump: DumpRecord | None = None
 
     def __rich__(self) -> Group:
         """The fields as a table, and the rows below it."""
@@ -67,6 +76,10 @@ class Inspection:
             width = max(map(len, row), default=0)
             lines += [Text(f"\nrow {number}", style="bold")]
             lines += [Text(f"  {key:<{width}}  {text}", no_wrap=True, overflow="ellipsis") for key, text in row.items()]
+        if self.dump is not None:
+            codes = ", ".join(dict.fromkeys(violation.code for violation in self.dump.violations))
+            told = ["", f"saved {self.dump.subject}: {codes}; batchpact replay shows it again", *self.dump.about()]
+            lines += [Text(one_line(line, _LINE)) for line in told]
         return Group(table(self._facts), *lines)
 
     def as_json(self) -> str:
@@ -92,6 +105,7 @@ class Inspection:
                 "fields": fields,
                 "schema": bound,
                 "first_rows": self.rows,
+                **({} if self.dump is None else {"dump": self.dump.model_dump(mode="json", exclude_none=True)}),
             },
             indent=2,
         )

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from batchpact.contracts.origins import FromRows
-from batchpact.contracts.outcome import fields_of
 from batchpact.contracts.passage import Passage
 from batchpact.schemas.columns import look_up_names, names_in
 from batchpact.schemas.condition_specs import SubjectSpec
@@ -37,7 +36,7 @@ def settled(boundary: Boundary, passage: Passage, result: Any, *, guess: bool = 
     if not boundary.unnamed or result is None:
         return boundary
     returned = result.result if isinstance(result, FromRows) else result
-    fields, _ = fields_of(returned, boundary.returned, boundary.ending, boundary.on_writes)
+    fields, _ = boundary.returned_fields(passage, returned)
     own = [key for key in fields.names() if key not in boundary.read_keys and key not in boundary.writers]
     meta = {**passage.source.meta, **fields.meta}
     return under_names(boundary, meta, own if guess and len(boundary.unnamed) == 1 else None)

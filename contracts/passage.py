@@ -56,13 +56,18 @@ class Passage:
     checked: float = 0.0
     shipped: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def step(self) -> int | None:
+        """The batch's `global_steps`, where it has them."""
+        step = self.source.meta.get("global_steps")
+        return step if isinstance(step, int) else None
+
     def event(self, stage: str, read_keys: frozenset[str], fields: Stores, leaving: float) -> Event:
         """What is told of the call, once it has written these fields; the way out took `leaving` seconds."""
-        step = self.source.meta.get("global_steps")
         read = {key: value for key, value in self.source.tensors.items() if key in read_keys}
         return Event(
             stage=stage,
-            step=step if isinstance(step, int) else None,
+            step=self.step,
             seconds=perf_counter() - self.started,
             seconds_checking=self.checked + leaving,
             fields_read=sum(key in read_keys for key in self.source.names()),

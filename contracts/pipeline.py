@@ -5,18 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from batchpact.contracts import registry
+from batchpact.contracts.arguments import Filled
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.configuration import config_in_use, of_batch, of_config, use_config
+from batchpact.contracts.dump.saving import Broken
 from batchpact.contracts.figures import Figures
 from batchpact.contracts.late_names import rewritten
 from batchpact.contracts.order import Order
+from batchpact.contracts.passage import Passage
 from batchpact.contracts.planned import Planned, StageLike, plan, shown, wrong_plan, wrong_run
 from batchpact.contracts.proof.flow import Flow
 from batchpact.contracts.report import Report
 from batchpact.contracts.reporting import observe
+from batchpact.contracts.settings import current
 from batchpact.dataproto.binding import Bound
 from batchpact.dataproto.carriers import Carrier, carrier_of
 from batchpact.dataproto.union import Merging, union_stores
@@ -26,7 +31,7 @@ from batchpact.schemas.conditions import Condition
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import BatchError, ContractError
 from batchpact.schemas.record import PipelineSpec, StageSpec
-from batchpact.schemas.stores import Stores
+from batchpact.schemas.stores import Stores, rows_of
 from batchpact.schemas.text import count, quoted
 from batchpact.schemas.violations import Violation, Where
 
@@ -223,7 +228,12 @@ def _join(pipeline: str, carrier: Carrier, batch: Any, result: Any, boundary: Bo
         where = Where(pipeline=pipeline, stage=boundary.name, boundary="writes")
         hint = f"if '{boundary.name}' rewrites the field, declare it in its Reads, too"
         found = [violation.at(where).model_copy(update={"hint": hint}) for violation in joined.violations]
-        raise BatchError(f"in pipeline '{pipeline}', where the result of stage '{boundary.name}' is joined", found)
+        error = BatchError(f"in pipeline '{pipeline}', where the result of stage '{boundary.name}' is joined", found)
+        settings = current()
+        level = boundary.level_under(settings)
+        passage = Passage(batch, carrier, held, batch, rows_of(held), Filled(), settings, level, perf_counter())
+        saving = Broken(boundary, passage, "writes", gained).saving()
+        raise error if saving is None else saving(error)
     carrier.put(batch, joined.stores, [*boundary.spec.drops, *(key for _, key in joined.leaves)])
     carrier.mark(batch, writers={key: boundary.name for key in gained.names()}, rewrites=frozenset())
     return batch

@@ -9,12 +9,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
 
+from batchpact.contracts.baseline import Key, write_baseline
 from batchpact.contracts.settings import Settings
-from batchpact.schemas.errors import contract_error
-from batchpact.schemas.text import render
+from batchpact.schemas.errors import ContractError, contract_error
 from batchpact.schemas.violations import DimSizes, Violation, Where
+
+Saving: TypeAlias = Callable[[ContractError], ContractError]
+"""Saves the call that an error is about, and gives the error with a note that says where."""
 
 
 class ContractWarning(UserWarning):
@@ -61,12 +65,18 @@ _seen: Counter[tuple[str, str, str]] = Counter()
 
 @contextmanager
 def observe(observer: Observer) -> Iterator[None]:
-    """Deliver an event for each call of a stage in the block, to log them where you log everything else."""
+    """Deliver an event for each call of a stage in the block, to log them where you log everything else.
+
+    Ready observers are in `batchpact.contracts.events`. One that has a method `flush` has it called at the end.
+    """
     token = OBSERVERS.set((*OBSERVERS.get(), observer))
     try:
         yield
     finally:
         OBSERVERS.reset(token)
+        flush = getattr(observer, "flush", None)
+        if flush is not None:
+            flush()
 
 
 def deliver(event: Event) -> None:
@@ -76,7 +86,12 @@ def deliver(event: Event) -> None:
 
 
 def settle(
-    where: Where, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes], settings: Settings
+    where: Where,
+    subject: str,
+    violations: Sequence[Violation],
+    dims: Sequence[DimSizes],
+    settings: Settings,
+    saving: Saving | None = None,
 ) -> list[Violation]:
     """Raise violations, or warn about them, as the settings say.
 
@@ -85,7 +100,8 @@ def settle(
         subject: the same in words.
         violations: what was found.
         dims: the dims that have several sizes.
-        settings: the settings that count for the call.
+        settings: the settings that count for the call. Violations of the baseline are counted, and nothing else.
+        saving: saves the call that an error, or a warning, is about.
 
     Returns:
         What was not raised.
@@ -101,12 +117,33 @@ def settle(
         for violation in violations
     ]
     kept = [violation for violation in kept if violation.severity != "ignore"]
-    errors = [violation for violation in kept if violation.severity == "error"]
+    stage = where.stage or ""
+    known = [violation for violation in kept if settings.known and _is_known(stage, violation, settings)]
+    new = [violation for violation in kept if violation not in known]
+    errors = [violation for violation in new if violation.severity == "error"]
     if errors and settings.action == "raise":
-        raise contract_error(subject, errors, dims)
-    if kept:
-        _warn(where.stage or "", subject, kept, dims)
+        error = contract_error(subject, errors, dims)
+        raise error if saving is None else saving(error)
+    for violation in known:
+        _seen[stage, violation.code, violation.field] += 1
+    if new:
+        _warn(stage, subject, new, dims, saving)
     return kept
+
+
+def _is_known(stage: str, violation: Violation, settings: Settings) -> bool:
+    """Whether a violation is in the baseline, which may leave open the store in which it was found."""
+    key = Key.of(stage, violation)
+    return key in settings.known or replace(key, store="") in settings.known
+
+
+def save_counts(path: str) -> None:
+    """Write what was counted in this process as the baseline of later runs: `BATCHPACT_BASELINE`, `checking`.
+
+    Raises:
+        SettingError: if the file cannot be written.
+    """
+    write_baseline(path, [Key(*place) for place in _seen])
 
 
 def counted() -> dict[tuple[str, str, str], int]:
@@ -119,7 +156,9 @@ def reset_counts() -> None:
     _seen.clear()
 
 
-def _warn(stage: str, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes]) -> None:
+def _warn(
+    stage: str, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes], saving: Saving | None
+) -> None:
     fresh = []
     for violation in violations:
         place = (stage, violation.code, violation.field)
@@ -127,7 +166,9 @@ def _warn(stage: str, subject: str, violations: Sequence[Violation], dims: Seque
             fresh.append(violation)
         _seen[place] += 1
     if fresh and os.environ.get("RANK", "0") == "0":
-        warnings.warn(render(subject, fresh, dims), ContractWarning, stacklevel=_callers_level())
+        told = contract_error(subject, fresh, dims)
+        text = str(told if saving is None else saving(told))
+        warnings.warn(text, ContractWarning, stacklevel=_callers_level())
 
 
 def _callers_level() -> int:

@@ -9,6 +9,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, get_args
 
+from batchpact.contracts.baseline import Key, read_baseline
+from batchpact.contracts.dump.place import DumpPlace, dump_place
 from batchpact.schemas.catalogue import CODES
 from batchpact.schemas.errors import SettingError
 from batchpact.schemas.text import quoted
@@ -34,12 +36,16 @@ class Settings:
         action: `raise`, or `warn` once for each stage, code and field while the rest is counted.
         severity: `error`, `warning` or `ignore` for single codes.
         sample: how many rows are looked at on level `values`; all where None.
+        dump: where what breaks a contract is saved; nowhere where None.
+        known: what is counted and neither raised nor warned about.
     """
 
     level: Level | None = None
     action: Action = "raise"
     severity: Mapping[str, Severity] = field(default_factory=dict)
     sample: int | None = None
+    dump: DumpPlace | None = None
+    known: frozenset[Key] = frozenset()
 
 
 def checked(name: str, value: str, known: tuple[str, ...]) -> Any:
@@ -58,11 +64,13 @@ def _wrong(name: str, actual: str, expected: str) -> SettingError:
 
 
 def _environment() -> Settings:
-    """`BATCHPACT_LEVEL` and `BATCHPACT_ACTION`."""
-    level = os.environ.get("BATCHPACT_LEVEL")
+    """`BATCHPACT_LEVEL`, `BATCHPACT_ACTION`, `BATCHPACT_DUMP` and `BATCHPACT_BASELINE`."""
+    level, baseline = os.environ.get("BATCHPACT_LEVEL"), os.environ.get("BATCHPACT_BASELINE")
     return Settings(
         level=None if level is None else checked("BATCHPACT_LEVEL", level, LEVELS),
         action=checked("BATCHPACT_ACTION", os.environ.get("BATCHPACT_ACTION", "raise"), ACTIONS),
+        dump=dump_place(os.environ.get("BATCHPACT_DUMP")),
+        known=read_baseline(baseline) if baseline else frozenset(),
     )
 
 
@@ -87,6 +95,8 @@ def checking(
     action: Action | None = None,
     severity: Mapping[str, Severity] | None = None,
     sample: int | None = None,
+    dump: str | None = None,
+    baseline: str | None = None,
 ) -> Iterator[Settings]:
     """Change the settings for a block; what is not given stays as it is around it.
 
@@ -95,9 +105,11 @@ def checking(
         action: `"raise"` or `"warn"`.
         severity: `"error"`, `"warning"` or `"ignore"` by code, on top of what is set around the block.
         sample: the number of rows that level `values` looks at.
+        dump: the folder in which the batch is saved where a contract is broken; `""` for none.
+        baseline: a file of known violations, which are counted and neither raised nor warned about; `""` for none.
 
     Raises:
-        SettingError: for a value that is not known.
+        SettingError: for a value that is not known, and a baseline that cannot be read.
     """
     if sample is not None and sample < 1:
         raise _wrong("sample", f"{sample} rows", "1 or more, or None for all")
@@ -108,10 +120,19 @@ def checking(
         action=around.action if action is None else checked("action", action, ACTIONS),
         severity={**around.severity, **_checked_severity(severity or {})},
         sample=around.sample if sample is None else sample,
+        dump=around.dump if dump is None else dump_place(dump),
+        known=around.known if baseline is None else read_baseline(baseline) if baseline else frozenset(),
     )
-    token = _CURRENT.set(inner)
-    try:
+    with using(inner):
         yield inner
+
+
+@contextmanager
+def using(settings: Settings) -> Iterator[None]:
+    """These settings for a block, and nothing of those around it."""
+    token = _CURRENT.set(settings)
+    try:
+        yield
     finally:
         _CURRENT.reset(token)
 

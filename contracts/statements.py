@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 from tensordict import TensorDictBase
 
 from batchpact.contracts.boundary import Boundary
+from batchpact.contracts.dump.saving import Broken
 from batchpact.contracts.passage import Passage
 from batchpact.contracts.reporting import settle
 from batchpact.contracts.variants import Variants
@@ -118,7 +119,8 @@ def _check_taken_out(boundary: Boundary, passage: Passage, before: list[str], no
             )
             for key in gone
         ]
-        passage.found += settle(boundary.on_writes, boundary.ending, found, [], passage.settings)
+        saving = Broken(boundary, passage, "writes", now).saving()
+        passage.found += settle(boundary.on_writes, boundary.ending, found, [], passage.settings, saving)
 
 
 @lru_cache(maxsize=1024)

@@ -14,7 +14,7 @@ import torch
 from tensordict import TensorDict, TensorDictBase
 
 from batchpact.schemas.describe import describe_in_store
-from batchpact.schemas.errors import UndeclaredReadError
+from batchpact.schemas.errors import ContractError, UndeclaredReadError
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation, Where
 
@@ -38,9 +38,12 @@ class Withheld:
         report: where undeclared reads are reported instead of raised, with `project="record"`.
         off: fields that the stage does not read in this configuration, each with the condition that does not hold.
         sources: what names open columns of the stage, in words.
+
+    Attributes:
+        saving: does something with the error of an undeclared read before it is raised.
     """
 
-    __slots__ = ("_declared", "_off", "_report", "_sources", "_stage", "_stores")
+    __slots__ = ("_declared", "_off", "_report", "_sources", "_stage", "_stores", "saving")
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class Withheld:
         self._declared = declared
         self._stores = stores
         self._report = report
+        self.saving: Callable[[ContractError], ContractError] | None = None
 
     @property
     def records(self) -> bool:
@@ -95,9 +99,9 @@ class Withheld:
         if self._report is not None:
             self._report(violation)
             return value
-        raise UndeclaredReadError(
-            f"in stage '{self._stage}', which looked for a field it does not declare", [violation]
-        )
+        subject = f"in stage '{self._stage}', which looked for a field it does not declare"
+        error = UndeclaredReadError(subject, [violation])
+        raise error if self.saving is None else self.saving(error)
 
     def __reduce__(self) -> tuple[type[None], tuple[()]]:
         """A pickle or a deep copy of what was handed out knows nothing of the caller's batch, and does not hold it."""

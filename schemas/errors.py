@@ -28,18 +28,23 @@ class ContractError(ValueError):
         subject: where it happened, as the message says it ("where stage 'critic' reads its batch").
         violations: every problem that was found, in the order of declaration.
         dims: the sizes that were seen, where sizes matter.
+        note: a line below the message, as about where the batch was saved.
     """
 
-    def __init__(self, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes] = ()) -> None:
+    def __init__(
+        self, subject: str, violations: Sequence[Violation], dims: Sequence[DimSizes] = (), note: str = ""
+    ) -> None:
         super().__init__(subject)
         self.subject = subject
         self.violations = tuple(violations)
         self.dims = tuple(dims)
+        self.note = note
 
     def __str__(self) -> str:
-        return render(self.subject, self.violations, self.dims)
+        text = render(self.subject, self.violations, self.dims)
+        return f"{text}\n\n  {self.note}" if self.note else text
 
-    def __reduce__(self) -> tuple[_Rebuild, tuple[type[ContractError], str, list[str], list[str]]]:
+    def __reduce__(self) -> tuple[_Rebuild, tuple[type[ContractError], str, list[str], list[str], str]]:
         # As JSON text: a receiver needs no other class than this module's to read the error.
         return (
             _rebuild,
@@ -48,6 +53,7 @@ class ContractError(ValueError):
                 self.subject,
                 [violation.model_dump_json(exclude_defaults=True) for violation in self.violations],
                 [dim.model_dump_json() for dim in self.dims],
+                self.note,
             ),
         )
 
@@ -72,14 +78,17 @@ class SettingError(ContractError):
     """A setting, or a target of the command line, that is not known."""
 
 
-_Rebuild: TypeAlias = Callable[[type[ContractError], str, list[str], list[str]], ContractError]
+_Rebuild: TypeAlias = Callable[[type[ContractError], str, list[str], list[str], str], ContractError]
 
 
-def _rebuild(kind: type[ContractError], subject: str, violations: list[str], dims: list[str]) -> ContractError:
+def _rebuild(
+    kind: type[ContractError], subject: str, violations: list[str], dims: list[str], note: str
+) -> ContractError:
     return kind(
         subject,
         [Violation.model_validate_json(text) for text in violations],
         [DimSizes.model_validate_json(text) for text in dims],
+        note,
     )
 
 

@@ -64,9 +64,13 @@ class Printer:
             self.show(of_error(error), str(error))
         except Exception:
             # The module of the target is somebody's code, and may fail in any way; its own traceback says most.
-            self._told.print_exception(max_frames=20)
-            self._told.print(f"{what} could not be imported", style="red", markup=False)
+            self.trace(f"{what} could not be imported")
             raise typer.Exit(2) from None
+
+    def trace(self, text: str) -> None:
+        """Print the exception that is being handled, and a line below it."""
+        self._told.print_exception(max_frames=20)
+        self._told.print(text, style="red", markup=False)
 
     def finish(self) -> None:
         """Print what was not printed yet.

@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from batchpact.contracts.baseline import Key, check_options, gone_words, read_baseline, write_baseline
 from batchpact.contracts.formats.findings import of_report
 from batchpact.contracts.formats.names import Format
 from batchpact.contracts.formats.printer import Printer
 from batchpact.contracts.pyproject import project_targets
 from batchpact.contracts.report import Report
 from batchpact.schemas.catalogue import CODES
-from batchpact.schemas.errors import SettingError
 from batchpact.schemas.text import count, sentence
-from batchpact.schemas.violations import Violation
 
 if TYPE_CHECKING:
     from batchpact.contracts.boundary import Boundary
-    from batchpact.contracts.lint.baseline import Key
 
 
 def lint_targets(targets: Sequence[str], form: Format, *, undecidable: bool, baseline: str | None, write: bool) -> None:
@@ -37,7 +35,7 @@ def lint_targets(targets: Sequence[str], form: Format, *, undecidable: bool, bas
     stages: dict[str, Boundary] = {}
     with printer.importing("the targets"):
         targets = project_targets(targets)
-        _check_options(baseline, write)
+        check_options(baseline, write)
     for target in targets:
         with printer.importing(f"the target {target}"):
             # Here, as importing them may refuse a setting of the environment.
@@ -49,15 +47,7 @@ def lint_targets(targets: Sequence[str], form: Format, *, undecidable: bool, bas
     printer.finish()
 
 
-def _check_options(baseline: str | None, write: bool) -> None:
-    if write and baseline is None:
-        expected = "--baseline FILE says where the findings are written"
-        violation = Violation(code="BP052", field="--write-baseline", actual="there is no file", expected=expected)
-        raise SettingError("in the options", [violation])
-
-
 def _lint(printer: Printer, stages: Sequence[Boundary], undecidable: bool, baseline: str | None, write: bool) -> None:
-    from batchpact.contracts.lint.baseline import read_baseline, write_baseline
     from batchpact.contracts.lint.linter import lint
 
     known: frozenset[Key] = frozenset()
@@ -72,7 +62,7 @@ def _lint(printer: Printer, stages: Sequence[Boundary], undecidable: bool, basel
         return
     printer.show(of_report(linted.report), _text(linted.report))
     if linted.gone:
-        printer.tell(_gone(linted.gone))
+        printer.tell(gone_words(linted.gone))
 
 
 def _text(report: Report) -> str:
@@ -86,8 +76,3 @@ def _text(report: Report) -> str:
         place = f"{where.file}:{where.line}:{where.column}"
         lines.append(f"  {place}  {finding.code} {title}  {field}  {sentence(finding)}")
     return "\n".join(lines)
-
-
-def _gone(keys: Sequence[Key]) -> str:
-    lines = [f"{count(len(keys), 'finding')} of the baseline no longer there; --write-baseline takes them out", ""]
-    return "\n".join([*lines, *(f"  {key.code}  {key.stage}  {key.field}" for key in keys)])

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from batchpact.contracts.baseline import Key
 from batchpact.contracts.boundary import Boundary
-from batchpact.contracts.lint.baseline import Key
 from batchpact.contracts.lint.comments import Comment, comments
 from batchpact.contracts.lint.judge import Judge
 from batchpact.contracts.lint.sources import Sources

@@ -73,7 +73,7 @@ def worker_error(
     broken = failure.contract
     if broken is not None:
         violations = [violation.at(Where(rank=rank)) for violation in broken.violations]
-        return type(broken)(f"{broken.subject}, on {_place(rank, span)}", violations, broken.dims)
+        return type(broken)(f"{broken.subject}, on {_place(rank, span)}", violations, broken.dims, broken.note)
     others = sorted(set(failures) - {rank})
     node, traceback = failure.node, failure.traceback
     return WorkerError(

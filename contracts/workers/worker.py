@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
@@ -16,7 +16,7 @@ from batchpact.contracts.configuration import use_config
 from batchpact.contracts.decorator import contract_of
 from batchpact.contracts.late_names import settled
 from batchpact.contracts.passage import Passage
-from batchpact.contracts.settings import Level, Settings, checking
+from batchpact.contracts.settings import Level, Settings, using
 from batchpact.contracts.variants import Answers, Variants
 from batchpact.contracts.workers.answers import Failure, Written
 from batchpact.dataproto.carriers import OURS
@@ -180,8 +180,8 @@ class AsyncWorker(Worker):
 @contextmanager
 def _around(order: Order) -> Iterator[None]:
     """The configuration and the settings of the caller."""
-    settings = order.settings
-    with use_config(order.config), checking(order.level, action=settings.action, severity=settings.severity):
+    # All rows are sampled on the controller, or none: a worker sees a part of them.
+    with use_config(order.config), using(replace(order.settings, level=order.level, sample=None)):
         yield
 
 

@@ -105,17 +105,33 @@ def _fields(stores: Stores, rows: int, allow_pickle: bool) -> list[_Field]:
     fields: list[_Field] = []
     wrong: list[Violation] = []
     for placement, key, value in _each(stores):
-        if not isinstance(key, str) or not is_unicode(key):
-            wrong.append(Violation(code="BP049", field=preview(key), actual=_kind(key), expected="a name that is text"))
-            continue
-        cut = _cut(placement, key, value, cutter, allow_pickle)
-        if isinstance(cut, Cut):
-            fields.append(_Field(key, placement, value, cut))
+        found = _field(placement, key, value, cutter, allow_pickle)
+        if isinstance(found, _Field):
+            fields.append(found)
         else:
-            wrong += [_violation(placement, key, problem) for problem in cut]
+            wrong += found
     if wrong:
         raise refuse_all("save_to_disk", wrong)
     return fields
+
+
+def unwritable(placement: Placement, key: str, value: object, rows: int) -> list[Violation]:
+    """What in a field of a batch with so many rows is not data; nothing where a file can hold it."""
+    found = _field(placement, key, value, TensorCutter(rows), False)
+    return [] if isinstance(found, _Field) else found
+
+
+def _field(
+    placement: Placement, key: object, value: object, cutter: TensorCutter, allow_pickle: bool
+) -> _Field | list[Violation]:
+    """A field, cut into pieces; or what in it is not data."""
+    if not isinstance(key, str) or not is_unicode(key):
+        expected = "a name that is text"
+        return [Violation(code="BP049", field=preview(key), actual=_kind(key), expected=expected)]
+    cut = _cut(placement, key, value, cutter, allow_pickle)
+    if isinstance(cut, Cut):
+        return _Field(key, placement, value, cut)
+    return [_violation(placement, key, problem) for problem in cut]
 
 
 def _each(stores: Stores) -> Iterator[tuple[Placement, str, object]]:

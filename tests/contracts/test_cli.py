@@ -88,6 +88,60 @@ class TestTargets:
         )
 
 
+@pytest.mark.usefixtures("project")
+class TestBaseline:
+    def test_what_is_known_is_not_reported(self) -> None:
+        assert check("broken_plan:broken", "--baseline", "known.json", "--write-baseline") == (
+            0,
+            "1 known finding written to known.json\n",
+        )
+        assert Path("known.json").read_text() == (
+            '{\n  "version": 1,\n  "findings": [\n'
+            '    {"stage": "broken/use", "code": "BP001", "field": "totals", "store": "tensor"}\n'
+            "  ]\n}\n"
+        )
+        assert check("broken_plan:broken", "--baseline", "known.json") == (
+            0,
+            "pipeline 'broken': 2 stages, 3 fields, no problems\n",
+        )
+
+    def test_what_is_new_is(self) -> None:
+        Path("known.json").write_text('{"version": 1, "findings": []}')
+
+        assert check("broken_plan:broken", "--baseline", "known.json") == (1, WRONG + "\n")
+
+    def test_what_is_gone_is_said(self) -> None:
+        Path("known.json").write_text(
+            '{"version": 1, "findings": [{"stage": "small/sum", "code": "BP001", "field": "x"}]}'
+        )
+
+        assert check("healthy_plan:small", "--baseline", "known.json") == (
+            0,
+            f"{FINE}\n1 finding of the baseline no longer there; --write-baseline takes them out\n\n"
+            "  BP001  small/sum  x\n",
+        )
+
+    def test_a_broken_declaration_is_known_by_nothing(self) -> None:
+        code, _ = check("misdeclared_plan", "broken_plan:broken", "--baseline", "known.json", "--write-baseline")
+
+        assert (code, Path("known.json").exists()) == (1, False)
+
+    def test_a_file_that_is_not_there_exits_with_2(self) -> None:
+        assert check("broken_plan:broken", "--baseline", "known.json") == (
+            2,
+            "1 problem in the baseline\n\n"
+            "  BP052 setting  known.json  No such file or directory; --write-baseline makes one\n",
+        )
+
+    def test_a_file_to_write_is_named(self) -> None:
+        assert check("broken_plan:broken", "--write-baseline") == (
+            2,
+            "1 problem in the options\n\n"
+            "  BP052 setting  --write-baseline  there is no file; "
+            "--baseline FILE says where the findings are written\n",
+        )
+
+
 def test_without_a_command_it_shows_the_help() -> None:
     output = CliRunner().invoke(app, []).output
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,10 +11,11 @@ import torch
 from jaxtyping import Float32
 from torch import Tensor
 
-from batchpact.contracts import ContractWarning, Event, checking, observe, stage
+from batchpact.contracts import ContractWarning, Event, checking, observe, save_counts, stage
+from batchpact.contracts.baseline import Key, read_baseline, write_baseline
 from batchpact.contracts.reporting import counted, reset_counts
 from batchpact.dataproto import DataProto
-from batchpact.schemas import BatchSchema, ContractError, StageSchema
+from batchpact.schemas import BatchSchema, ContractError, MissingFieldError, SettingError, StageSchema
 from tests.contracts.stages import (
     RETURNS,
     ComputeReturns,
@@ -59,6 +61,48 @@ def test_warn_says_everything_once_and_counts_the_rest() -> None:
     ]
     assert counted() == {("compute", "BP001", "uid"): 3, ("compute", "BP004", "norms"): 3}
     assert {warning.filename for warning in caught} == {__file__}  # where the stage was called
+
+
+def test_what_a_baseline_knows_is_counted_and_neither_raised_nor_warned_about(tmp_path: Path) -> None:
+    file = str(tmp_path / "known.json")
+    with pytest.warns(ContractWarning), checking(action="warn"):
+        compute(without_uid())
+    save_counts(file)
+    reset_counts()
+
+    with checking(baseline=file):
+        for _ in range(2):
+            compute(without_uid())
+
+    assert read_baseline(file) == {Key("compute", "BP001", "uid"), Key("compute", "BP004", "norms")}
+    assert counted() == {("compute", "BP001", "uid"): 2, ("compute", "BP004", "norms"): 2}
+
+
+def test_what_a_baseline_does_not_know_is_raised(tmp_path: Path) -> None:
+    file = str(tmp_path / "known.json")
+    write_baseline(file, [Key("compute", "BP004", "norms", "tensor"), Key("another", "BP001", "uid")])
+
+    with checking(baseline=file):
+        compute(scored())
+        assert "BP001 missing  uid  " in refusal(lambda: compute(without_uid()), MissingFieldError)
+        with checking(baseline=""):
+            assert "BP004 unasked  norms  " in refusal(lambda: compute(scored()))
+
+
+def test_what_a_baseline_knows_is_told_in_events(tmp_path: Path) -> None:
+    file = str(tmp_path / "known.json")
+    write_baseline(file, [Key("compute", "BP004", "norms")])
+    events: list[Event] = []
+
+    with checking(baseline=file), observe(events.append):
+        compute(scored())
+
+    assert [violation.code for violation in events[0].violations] == ["BP004"]
+
+
+def test_a_baseline_that_is_none_is_said_where_it_is_set(tmp_path: Path) -> None:
+    with pytest.raises(SettingError), checking(baseline=str(tmp_path / "nothing")):
+        pass
 
 
 def test_warn_speaks_up_for_another_stage_and_another_field() -> None:

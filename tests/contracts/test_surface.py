@@ -13,6 +13,7 @@ import batchpact.contracts
 
 NAMES = [
     "ContractWarning",
+    "Dump",
     "Event",
     "Figures",
     "Pipeline",
@@ -26,6 +27,7 @@ NAMES = [
     "contract_of",
     "from_rows",
     "observe",
+    "save_counts",
     "stage",
     "this_worker",
     "use_config",

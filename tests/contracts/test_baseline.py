@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from batchpact.contracts.lint.baseline import Key, read_baseline, write_baseline
+from batchpact.contracts.baseline import Key, read_baseline, write_baseline
 from batchpact.contracts.lint.linter import Linted, lint
 from batchpact.contracts.lint.stages import stages_of
 from batchpact.schemas import SettingError

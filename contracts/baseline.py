@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from batchpact.schemas.errors import SettingError
+from batchpact.schemas.text import count
 from batchpact.schemas.violations import Violation
 
 _VERSION = 1
@@ -18,7 +19,8 @@ class Key:
     """What a finding is known by: nothing that changes when lines move.
 
     Attributes:
-        stage: the qualified name of the function.
+        stage: the qualified name of the function that was read; of a pipeline that was checked its name, and behind a
+            slash that of the stage; of a call that broke a contract the name of the stage.
         code: its code.
         field: the key of the field.
         store: the store in which it was looked for or set; empty where it may be any.
@@ -70,6 +72,24 @@ def write_baseline(path: str, keys: Iterable[Key]) -> None:
         Path(path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise _wrong(path, error.strerror or str(error), "a file that can be written") from None
+
+
+def check_options(baseline: str | None, write: bool) -> None:
+    """A command that writes the file is told which one.
+
+    Raises:
+        SettingError: if it is not.
+    """
+    if write and baseline is None:
+        expected = "--baseline FILE says where the findings are written"
+        violation = Violation(code="BP052", field="--write-baseline", actual="there is no file", expected=expected)
+        raise SettingError("in the options", [violation])
+
+
+def gone_words(keys: Sequence[Key]) -> str:
+    """What the baseline knows and the code no longer does, in words."""
+    lines = [f"{count(len(keys), 'finding')} of the baseline no longer there; --write-baseline takes them out", ""]
+    return "\n".join([*lines, *(f"  {key.code}  {key.stage}  {key.field}" for key in keys)])
 
 
 def _key(entry: object) -> Key | None:
