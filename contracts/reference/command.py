@@ -110,13 +110,15 @@ def _violation(path: Path, wrong: str) -> Violation:
 
 
 def _write(files: dict[Path, File], found: list[tuple[Path, str]]) -> None:
-    for path, wrong in found:
+    # All of them are made before the first is written: one that cannot be made leaves the folder as it is.
+    texts = {path: None if wrong == "left over" else files[path].make() for path, wrong in found}
+    for path, text in texts.items():
         try:
-            if wrong == "left over":
+            if text is None:
                 path.unlink()
             else:
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(files[path].make(), encoding="utf-8", newline="\n")
+                path.write_text(text, encoding="utf-8", newline="\n")
         except OSError as error:
             actual = f"it cannot be written: {error.strerror}"
             violation = Violation(code="BP052", field="output", actual=actual, expected="a folder for the reference")
