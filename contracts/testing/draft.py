@@ -20,8 +20,8 @@ from batchpact.contracts.testing.sizes import Sizes, Wanted
 from batchpact.contracts.testing.twins import Twins, rules_of
 from batchpact.contracts.testing.unmeetable import SampleError, Unmeetable, unmeetable
 from batchpact.schemas import jagged
-from batchpact.schemas.axes import axes, many_axes
-from batchpact.schemas.dim_names import dims_of
+from batchpact.schemas.axes import Size, axes, many_axes
+from batchpact.schemas.dim_names import bound_names, dims_of
 from batchpact.schemas.dtypes import one_dtype, torch_dtypes
 from batchpact.schemas.equality import equal
 from batchpact.schemas.lengthening import segments_of
@@ -99,9 +99,9 @@ class Draft:
             SampleError: for a field of which no value can be made, or an override that does not fit.
         """
         dice = self._dice.again(turn)
-        sizes = self._sizes
         if turn:
-            sizes = self._wanted.redrawn(sizes, dice.of("sizes"), self._padded, even=self._asked.manner.even)
+            again = self._wanted.redrawn(self._sizes, dice.of("sizes"), self._padded, even=self._asked.manner.even)
+        sizes = again if turn else self._sizes
         made: dict[str, Held] = {}
         offsets: dict[str, Tensor] = {}
         for members in self.twins:
@@ -120,6 +120,11 @@ class Draft:
             if key in values:
                 for field in self.twins.of(key):
                     values[field.key] = with_cells(key, values[field.key], cells)
+
+    def unbound_sizes(self) -> dict[str, Size]:
+        """The sizes of dims that no field tells: what a stage writes may be as long as something that it read."""
+        told = bound_names(self._chosen.fields)
+        return {name: size for name, size in self._sizes.by_name().items() if name not in told}
 
     # --- one field -----------------------------------------------------------------------------------------------
 

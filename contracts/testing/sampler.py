@@ -17,15 +17,15 @@ from batchpact.contracts.testing.overrides import Given, Overrides
 from batchpact.contracts.testing.satisfying import Satisfying, stores_of
 from batchpact.contracts.testing.unmeetable import SampleError, unmeetable
 from batchpact.dataproto import DataProto
-from batchpact.dataproto.binding import bound
 from batchpact.schemas.axes import is_dense
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.describe import describe
+from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.dim_names import dims_of
-from batchpact.schemas.errors import ContractError
 from batchpact.schemas.names import closest
 from batchpact.schemas.stores import Stores, column
 from batchpact.schemas.text import join_names
+from batchpact.schemas.values import check_values
 
 T = TypeVar("T")
 
@@ -130,21 +130,20 @@ class Sampler:
             if not broken:
                 break
         else:
-            self._check(chosen, stores, but="BP022")
+            self._check(chosen, draft, stores, but="BP022")
             raise SampleError(
                 f"where {self._spec.name} is sampled", satisfying.explain(broken, self._overrides.names())
             )
-        self._check(chosen, stores)
+        self._check(chosen, draft, stores)
         return Sample(_laid_out(stores, extra, manner, dice), dict(chosen.args))
 
-    def _check(self, chosen: Chosen, stores: Stores, but: str = "") -> None:
+    def _check(self, chosen: Chosen, draft: Draft, stores: Stores, but: str = "") -> None:
         """Hold a sample against its schema, as a boundary does: overrides may be wrong."""
-        try:
-            bound(chosen.schema, self._dims).check(stores, {}, values=True)
-        except ContractError as error:
-            if any(violation.code != but for violation in error.violations):
-                subject = f"where a sample of {self._spec.name} is checked"
-                raise SampleError(subject, error.violations, error.dims) from None
+        plan = chosen.schema.__batchpact__.plan
+        found = diagnose(plan, stores, Context({**draft.unbound_sizes(), **self._dims}, "dims", values=True))
+        violations = found.violations or check_values(chosen.schema, stores)
+        if any(violation.code != but for violation in violations):
+            raise SampleError(f"where a sample of {self._spec.name} is checked", violations, found.dims)
 
     def _extra(self, chosen: Chosen) -> Stores:
         """Overrides of fields that the schema does not declare and allows."""

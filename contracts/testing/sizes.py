@@ -6,11 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import torch
 
 from batchpact.contracts.testing.equations import Equation, Problem, contradiction, solve
 from batchpact.contracts.testing.unmeetable import SampleError, unmeetable
 from batchpact.schemas.axes import Lengths, Size
 from batchpact.schemas.expressions import Expression
+from batchpact.schemas.jagged import offsets_of_lengths
 from batchpact.schemas.shapes import Dim, parse_dims
 from batchpact.schemas.tensor_place import TensorPlace
 from batchpact.schemas.text import join_names
@@ -36,6 +38,11 @@ class Sizes:
     lengths: Mapping[str, Lines] = field(default_factory=dict)
     real: Mapping[str, Lines] = field(default_factory=dict)
     many: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+
+    def by_name(self) -> dict[str, Size]:
+        """The size of each dim, as a check takes it."""
+        ragged = {name: torch.from_numpy(lengths) for name, lengths in self.lengths.items()}
+        return {**self.dims, **{name: Lengths(offsets_of_lengths(lengths)) for name, lengths in ragged.items()}}
 
     def size(self, expression: Expression) -> int:
         """The size of a dense axis."""
