@@ -99,6 +99,8 @@ class _Choice:
 
     def _placement(self, field: FieldSpec) -> PlacementName:
         """Where a field stands: as its override says, or in any of its places."""
+        if len(field.places) == 1:
+            return field.places[0].placement
         given = self._overrides.whole.get(field.key)
         kinds: tuple[PlacementName, ...] = ("meta", "arg") if given is not None else ("tensor", "non_tensor", "tag")
         if isinstance(given, Tensor):

@@ -170,7 +170,7 @@ class Draft:
         return one_dtype(names)
 
     def _with_padding(self, field: FieldSpec, place: TensorPlace, value: Tensor, sizes: Sizes) -> Tensor:
-        """The field with the value of its `Pad` where its rows are padding."""
+        """The field with the value of its `Pad` where its rows are padding; a mask is 1 everywhere else."""
         declared = self._policies.get(field.key)
         pad = None if declared is None else declared.pad
         if pad is None or not sizes.real:
@@ -182,12 +182,15 @@ class Draft:
             if at and segments is not None and not sizes.real.keys().isdisjoint(segments):
                 axis = at if at < many else value.dim() - len(place.dims) + at
                 along = torch.from_numpy(_real_part(segments, pad, sizes))
-                real = real & along.reshape(self.rows, *[1] * (axis - 1), -1, *[1] * (value.dim() - axis - 1))
-        return torch.where(real, value, torch.as_tensor(pad.value, dtype=value.dtype))
+                shape = [self.rows, *[1] * (axis - 1), value.shape[axis], *[1] * (value.dim() - axis - 1)]
+                real = real & along.reshape(shape)
+        mask = any(rule.kind == "binary" for rule in field.rules)
+        padding = torch.as_tensor(pad.value, dtype=value.dtype)
+        return torch.where(real, torch.ones_like(value) if mask else value, padding)
 
     def _inner_shape(self, key: str, place: TensorPlace) -> tuple[int, ...]:
         """The sizes of the axes behind the batch axis; 0 stands for the ragged one."""
-        rng, shape = self._dice.of(f"axes of {key}"), list[int]()
+        shape: list[int] = []
         for at, dim in enumerate(place.dims[1:], start=1):
             expression = dim.as_expression()
             if at == place.ragged:
@@ -195,11 +198,11 @@ class Draft:
             elif expression is not None:
                 shape.append(self._sizes.size(expression))
             elif dim.kind == "many":
-                rank = self._dice.of(f"axes of {dim.text}") if dim.name is not None else rng
-                drawn = tuple(int(size) for size in rank.integers(1, 4, rank.integers(2)))
+                rng = self._dice.of(f"axes of {key if dim.name is None else dim.text}")
+                drawn = tuple(int(size) for size in rng.integers(1, 4, rng.integers(2)))
                 shape += self._sizes.many.get(dim.name or "", drawn)
             else:
-                shape.append(int(rng.integers(1, 4)))
+                shape.append(int(self._dice.of(f"axis {at} of {key}").integers(1, 4)))
         return tuple(shape)
 
     # --- which row is which --------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from batchpact.schemas.names import closest
 from batchpact.schemas.stores import Stores, column
 from batchpact.schemas.text import join_names
 from batchpact.schemas.values import check_values
+from batchpact.schemas.violations import DimSizes
 
 T = TypeVar("T")
 
@@ -107,6 +108,13 @@ class Sampler:
         fields = (field for field in self._spec.fields if not field.required or field.when is not None)
         return [field.key for field in fields if field.key not in self._overrides.whole]
 
+    @property
+    def tells_rows(self) -> bool:
+        """Whether the number of rows follows from fields that are given as a whole."""
+        return not self._overrides.whole.keys().isdisjoint(
+            field.key for field in self._spec.fields for place in field.places if place.placement not in ("meta", "arg")
+        )
+
     def draw(self, batch: int | None = None, *, seed: int = 0, manner: Manner = PLAIN) -> Sample:
         """Draw a batch, and the arguments that go with it.
 
@@ -140,10 +148,14 @@ class Sampler:
     def _check(self, chosen: Chosen, draft: Draft, stores: Stores, but: str = "") -> None:
         """Hold a sample against its schema, as a boundary does: overrides may be wrong."""
         plan = chosen.schema.__batchpact__.plan
-        found = diagnose(plan, stores, Context({**draft.unbound_sizes(), **self._dims}, "dims", values=True))
-        violations = found.violations or check_values(chosen.schema, stores)
+        given = {**draft.unbound_sizes(), **self._dims}
+        if plan.sizes(stores, given) is not None:
+            violations, dims = check_values(chosen.schema, stores), list[DimSizes]()
+        else:
+            found = diagnose(plan, stores, Context(given, "dims", values=True))
+            violations, dims = found.violations, found.dims
         if any(violation.code != but for violation in violations):
-            raise SampleError(f"where a sample of {self._spec.name} is checked", violations, found.dims)
+            raise SampleError(f"where a sample of {self._spec.name} is checked", violations, dims)
 
     def _extra(self, chosen: Chosen) -> Stores:
         """Overrides of fields that the schema does not declare and allows."""

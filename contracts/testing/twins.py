@@ -39,4 +39,8 @@ class Twins:
 
 def rules_of(members: Iterable[FieldSpec]) -> list[RuleSpec]:
     """What the values of twins have to keep to: the rules of all of them."""
-    return list(dict.fromkeys((rule.kind, str(rule.value)) and rule for field in members for rule in field.rules))
+    found: list[RuleSpec] = []
+    for rule in (rule for field in members for rule in field.rules):
+        if rule not in found:
+            found.append(rule)
+    return found
