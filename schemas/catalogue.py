@@ -337,8 +337,8 @@ _CODES = (
         form="{actual}; {expected}",
         means="No sample of a schema can be made: what it declares, or what was asked for, cannot hold together.",
         hurts="No batch at all keeps to such a schema; or a test would run on other values than it was given.",
-        fix="Change what the message names: a rule, a dim or an override. A rule over several fields that no draw keeps "
-        "to says how with make=.",
+        fix="Change what the message names: a rule, a dim or an override. A rule over several fields that no draw "
+        "keeps to says how with make=.",
     ),
     # --- pipelines ------------------------------------------------------------------------------------------------
     Code(

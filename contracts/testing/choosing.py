@@ -85,7 +85,9 @@ class _Choice:
         self._name_columns()
         answers = self._answers()
         names = names_in(spec, self._compiled.unnamed, partial(look_up_names, self._meta))
-        wrong = [found for name, found in names.items() if isinstance(found, Violation) and answers.get(name) is not False]
+        wrong = [
+            found for name, found in names.items() if isinstance(found, Violation) and answers.get(name) is not False
+        ]
         if wrong:
             raise SampleError(f"where columns of {spec.name} are named", wrong)
         schema = narrowed(self._schema, answers, names)
@@ -160,7 +162,12 @@ class _Choice:
         """Name the columns of a meta field that the schema does not declare, and that has no default."""
         for column in self._compiled.unnamed:
             by = column.named_by
-            if by is not None and by.source == "meta" and by.default is None and self._compiled.spec.field(by.name) is None:
+            if (
+                by is not None
+                and by.source == "meta"
+                and by.default is None
+                and self._compiled.spec.field(by.name) is None
+            ):
                 given = self._overrides.whole.get(by.name)
                 self._meta.setdefault(by.name, [f"{by.name}_a", f"{by.name}_b"] if given is None else given)
 
@@ -175,10 +182,13 @@ class _Choice:
         answers: dict[str, bool | None] = {}
         for _ in range(len(self._conditions) + 1):
             there = [field.key for field in fields if answers.get(field.name) is not False and self._is_there(field)]
-            before, answers = answers, {
-                name: holds(condition, partial(self._look_up, Stores(dict.fromkeys(there), {}, self._meta)))
-                for name, condition in self._conditions.items()
-            }
+            before, answers = (
+                answers,
+                {
+                    name: holds(condition, partial(self._look_up, Stores(dict.fromkeys(there), {}, self._meta)))
+                    for name, condition in self._conditions.items()
+                },
+            )
             if answers == before:
                 break
         return answers
@@ -193,7 +203,7 @@ class _Choice:
     def _is_there(self, field: FieldSpec) -> bool:
         if self._compiled.spec.field(field.key) is not None and self._places.get(field.key) in ("meta", "arg"):
             return field.key in self._meta or field.key in self._args or field.key in self._open
-        return field.required and field.when is None or field.key not in self._left_out
+        return (field.required and field.when is None) or field.key not in self._left_out
 
     def _refuse_overrides(self, places: Mapping[str, PlacementName]) -> None:
         declared = self._compiled.spec.fields

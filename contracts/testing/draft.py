@@ -27,7 +27,7 @@ from batchpact.schemas.equality import equal
 from batchpact.schemas.lengthening import segments_of
 from batchpact.schemas.policies import Pad
 from batchpact.schemas.record import FieldSpec
-from batchpact.schemas.stores import Column, column, store_of
+from batchpact.schemas.stores import column
 from batchpact.schemas.tensor_place import TensorPlace
 
 _TRIES_FOR_A_KEY = 1000
@@ -260,8 +260,11 @@ class Draft:
         """The fields that are given as a whole, and those that are twins of one."""
         found: dict[str, Held] = {}
         for members in self.twins:
-            given = [(field.key, self._asked.overrides.whole[field.key]) for field in members
-                     if field.key in self._asked.overrides.whole]
+            given = [
+                (field.key, self._asked.overrides.whole[field.key])
+                for field in members
+                if field.key in self._asked.overrides.whole
+            ]
             if not given:
                 continue
             values = [column(value) if isinstance(value, list) else value for _, value in given]
@@ -324,7 +327,9 @@ class Draft:
                 if alike:
                     wanted.same((key, first), (other, place))
             if not alike:
-                raise self._refuse(members, Unmeetable(f"{key} and {other} are laid out differently"), "twins are alike")
+                raise self._refuse(
+                    members, Unmeetable(f"{key} and {other} are laid out differently"), "twins are alike"
+                )
 
     def _see_given(self, wanted: Wanted) -> bool:
         """Tell the sizes of what is given; whether any of it tells the number of rows."""
@@ -357,7 +362,9 @@ class Draft:
             elif dim.kind != "many":
                 wanted.see(dim, size, source)
 
-    def _refuse(self, members: Sequence[FieldSpec], error: Unmeetable, expected: str = "a value to draw") -> SampleError:
+    def _refuse(
+        self, members: Sequence[FieldSpec], error: Unmeetable, expected: str = "a value to draw"
+    ) -> SampleError:
         names = ", ".join(field.key for field in members)
         subject = f"where {self._chosen.schema.__batchpact__.spec.name} is sampled"
         return SampleError(subject, [unmeetable(names, str(error), expected)])

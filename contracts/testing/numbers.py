@@ -60,27 +60,19 @@ def integer_range(
         Unmeetable: if there is none.
     """
     limits = _limits(rules)
-    lows = [] if lowest is None else [lowest]
-    highs = [] if highest is None else [highest]
-    bounded_below, bounded_above = limits.binary, limits.binary
+    lows = [] if limits.low is None else [math.ceil(limits.low)]
+    lows += [] if limits.above is None else [math.floor(limits.above) + 1]
+    highs = [] if limits.high is None else [math.floor(limits.high)]
+    highs += [] if limits.below is None else [math.ceil(limits.below) - 1]
     if limits.binary:
         lows, highs = [*lows, 0], [*highs, 1]
-    for bound, integer in ((limits.low, math.ceil), (limits.above, lambda bound: math.floor(bound) + 1)):
-        if bound is not None:
-            lows, bounded_below = [*lows, integer(bound)], True
-    for bound, integer in ((limits.high, math.floor), (limits.below, lambda bound: math.ceil(bound) - 1)):
-        if bound is not None:
-            highs, bounded_above = [*highs, integer(bound)], True
-    low, high = max(lows, default=None), min(highs, default=None)
-    if low is not None and high is not None and low > high:
+    first = max(lows) if lows else min(highs) - many + 1 if highs else -many
+    last = min(highs) if highs else max(lows) + many - 1 if lows else many
+    low = first if lowest is None else max(first, lowest)
+    high = last if highest is None else min(last, highest)
+    if low > high:
         raise none_left(rules)
-    if not bounded_below and not bounded_above:
-        return -many if low is None else max(low, -many), many if high is None else min(high, many)
-    if not bounded_above and low is not None:
-        high = low + many - 1 if high is None else min(high, low + many - 1)
-    if not bounded_below and high is not None:
-        low = high - many + 1 if low is None else max(low, high - many + 1)
-    return low or 0, high or 0
+    return low, high
 
 
 def reals(rules: Sequence[RuleSpec], shape: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
@@ -93,8 +85,9 @@ def reals(rules: Sequence[RuleSpec], shape: tuple[int, ...], rng: np.random.Gene
     if limits.binary:
         low, high = integer_range(rules)
         return rng.integers(low, high, shape, endpoint=True).astype(np.float64)
-    low = _extreme(limits.low, limits.above, max)
-    high = _extreme(limits.high, limits.below, min)
+    lows = [bound for bound in (limits.low, limits.above) if bound is not None]
+    highs = [bound for bound in (limits.high, limits.below) if bound is not None]
+    low, high = max(lows, default=None), min(highs, default=None)
     first = low if low is not None else -_WIDE if high is None else high - _WIDE
     last = high if high is not None else _WIDE if low is None else low + _WIDE
     if first == limits.above:
@@ -104,11 +97,6 @@ def reals(rules: Sequence[RuleSpec], shape: tuple[int, ...], rng: np.random.Gene
     if first > last:
         raise none_left(rules)
     return np.clip(rng.uniform(first, last, shape), first, last)
-
-
-def _extreme(inclusive: float | None, exclusive: float | None, choose: object) -> float | None:
-    given = [bound for bound in (inclusive, exclusive) if bound is not None]
-    return choose(given) if given else None  # type: ignore[operator, no-any-return]
 
 
 def tensor(

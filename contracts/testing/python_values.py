@@ -1,4 +1,4 @@
-"""Values of Python types, as object cells and meta hold them: drawn at random, and accepted by the product's own check."""
+"""Values of Python types, as object cells and meta hold them: drawn at random, and held against the product's check."""
 
 from __future__ import annotations
 
@@ -174,7 +174,7 @@ class _Maker:
     def _model(self, live: type[BaseModel], depth: int) -> BaseModel:
         for _ in range(_TRIES):
             values = {
-                info.alias or name: self.make(info.annotation, _constraints(info.metadata), depth + 1)
+                info.alias or name: self.make(info.annotation, (*_constraints(info.metadata),), depth + 1)
                 for name, info in live.model_fields.items()
                 if info.is_required() or depth < _DEEP
             }
@@ -202,4 +202,5 @@ def _constraints(metadata: Sequence[object]) -> list[object]:
 
 
 def _multiple(limits: tuple[Any, ...]) -> float | None:
-    return next((limit.multiple_of for limit in limits if isinstance(limit, at.MultipleOf)), None)
+    found = (limit.multiple_of for limit in limits if isinstance(limit, at.MultipleOf))
+    return next((multiple for multiple in found if isinstance(multiple, (int, float))), None)

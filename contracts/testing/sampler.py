@@ -164,7 +164,9 @@ class Sampler:
         if unknown and (self._spec.extra != "allow" or unknown[0] not in self._overrides.whole):
             match = closest(unknown[0], declared)
             hint = "" if match is None else f"closest name: {match!r}"
-            raise _wrong(self._spec.name, unknown[0], "it is given, and declared nowhere", "a field of the schema", hint)
+            raise _wrong(
+                self._spec.name, unknown[0], "it is given, and declared nowhere", "a field of the schema", hint
+            )
         values = {name: self._overrides.whole[name] for name in unknown}
         tensors = {key: value for key, value in values.items() if isinstance(value, Tensor)}
         columns = {key: value for key, value in values.items() if isinstance(value, (list, np.ndarray))}

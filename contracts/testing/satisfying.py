@@ -1,6 +1,6 @@
 """Rules over several fields are any code: what they say of a draw is asked for, until all of them hold.
 
-Where a rule is broken its makers are asked first. Rows in which one is still broken are then drawn anew, the others kept.
+Where a rule is broken its makers are asked first. Rows in which one is still broken are then drawn anew, others kept.
 """
 
 from __future__ import annotations

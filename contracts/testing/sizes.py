@@ -203,8 +203,12 @@ def _unsolved(problem: Problem, rng: np.random.Generator) -> SampleError:
     equations = contradiction(problem, rng)
     parts = [equation.expression for equation in equations] or list(problem.axes)
     names = list(dict.fromkeys(name for part in parts for name in part.names()))
-    limits = [f"{name} is {low} to {high} by its rules" for name, (low, high) in problem.ranges.items() if name in names]
-    words = [*map(str, equations), *limits] if equations else [f"no sizes fit {join_names([*map(str, parts)])}", *limits]
+    limits = [
+        f"{name} is {low} to {high} by its rules" for name, (low, high) in problem.ranges.items() if name in names
+    ]
+    words = (
+        [*map(str, equations), *limits] if equations else [f"no sizes fit {join_names([*map(str, parts)])}", *limits]
+    )
     return _impossible(", ".join(names), words)
 
 

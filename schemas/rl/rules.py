@@ -239,7 +239,7 @@ def _joined(prompts: Tensor, responses: Tensor) -> Tensor:
 def _parted(texts: Tensor, prompts: Tensor, responses: Tensor) -> tuple[Tensor, Tensor]:
     """Jagged texts in the two parts of others."""
     rows = zip(texts.unbind(), prompts.unbind(), responses.unbind(), strict=True)
-    parts = [text.split([len(prompt), len(answer)]) for text, prompt, answer in rows]
+    parts = [(text[: len(prompt)], text[len(text) - len(answer) :]) for text, prompt, answer in rows]
     return of_rows([prompt for prompt, _ in parts], 1), of_rows([answer for _, answer in parts], 1)
 
 

@@ -8,6 +8,8 @@ import pkgutil
 from functools import partial
 from typing import Any
 
+from torch import Tensor
+
 from batchpact.contracts.configuration import of_batch
 from batchpact.dataproto.binding import Bound
 from batchpact.schemas import BatchSchema, ContractError, StageSchema, Violation, rl
@@ -94,7 +96,7 @@ def unbound_dims(schema: type[BatchSchema], stores: Stores) -> dict[str, int | L
         place, value = field.place("tensor"), stores.tensors.get(field.key)
         for at, dim in enumerate(parse_dims((place and place.dims) or "")):
             unbound = [] if dim.expression is None else dim.expression.unbound(told)
-            if len(unbound) > 1 and hasattr(value, "shape"):
+            if len(unbound) > 1 and isinstance(value, Tensor) and at < value.dim():
                 size = Lengths(offsets_of(value)) if is_jagged(value) else value.shape[at]
                 return {**dict.fromkeys(unbound[1:], 0), unbound[0]: size}
     return {}
