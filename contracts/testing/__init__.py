@@ -1,7 +1,7 @@
 """Batches made from contracts: `sample` makes one that keeps to a schema, `batches` many for hypothesis.
 
-Start at `sampler.py`. What stands in a sample is chosen in `choosing.py`; sizes are solved in `sizes.py`, numbers drawn
-in `numbers.py`, Python values in `python_values.py`; `draft.py` makes rows of them, and `satisfying.py` brings the rules
+Start at `sampler.py`. `choosing.py` says what stands in a sample; sizes are solved in `sizes.py`, numbers drawn in
+`numbers.py`, Python values in `python_values.py`; `draft.py` makes rows of them, and `satisfying.py` brings the rules
 over several fields to hold. Names are imported when they are first used: hypothesis, which `strategies.py` needs, is
 optional.
 """
