@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,17 +10,18 @@ import torch
 from torch import Tensor
 
 from batchpact.contracts.testing import numbers
+from batchpact.contracts.testing.asked import Asked
 from batchpact.contracts.testing.choosing import Chosen
 from batchpact.contracts.testing.dice import Dice
-from batchpact.contracts.testing.manner import Manner
-from batchpact.contracts.testing.overrides import Held, Overrides, with_cells
+from batchpact.contracts.testing.known_sizes import known_sizes
+from batchpact.contracts.testing.overrides import Held, with_cells
 from batchpact.contracts.testing.python_values import python_value
-from batchpact.contracts.testing.sizes import Sizes, Wanted
+from batchpact.contracts.testing.sizes import Sizes
 from batchpact.contracts.testing.twins import Twins, rules_of
-from batchpact.contracts.testing.unmeetable import SampleError, Unmeetable, unmeetable
+from batchpact.contracts.testing.unmeetable import Unmeetable, refusal
 from batchpact.schemas import jagged
-from batchpact.schemas.axes import Size, axes, many_axes
-from batchpact.schemas.dim_names import bound_names, dims_of
+from batchpact.schemas.axes import Size
+from batchpact.schemas.dim_names import bound_names
 from batchpact.schemas.dtypes import one_dtype, torch_dtypes
 from batchpact.schemas.equality import equal
 from batchpact.schemas.lengthening import segments_of
@@ -32,23 +32,6 @@ from batchpact.schemas.tensor_place import TensorPlace
 
 _TRIES_FOR_A_KEY = 1000
 _IN_A_GROUP = 2
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What whoever samples wants.
-
-    Attributes:
-        rows: the size of axis 0, or of the first dim in it where it is arithmetic; None where it is open.
-        dims: sizes of dims.
-        overrides: values of fields.
-        manner: how the sample is laid out.
-    """
-
-    rows: int | None
-    dims: Mapping[str, int]
-    overrides: Overrides
-    manner: Manner
 
 
 class Draft:
@@ -73,6 +56,7 @@ class Draft:
         self._chosen = chosen
         self._asked = asked
         self._dice = dice
+        self._name = chosen.schema.__batchpact__.spec.name
         plan = chosen.schema.__batchpact__.plan
         self._types = plan.types
         self._policies = chosen.schema.__batchpact__.policies
@@ -82,7 +66,7 @@ class Draft:
         self._given = self._given_values()
         self.fixed = frozenset(self._given)
         self._padded = self._padded_dims()
-        self._wanted = self._wanted_sizes()
+        self._wanted = known_sizes(chosen, asked, self._places, self._given, self.twins)
         self._sizes = self._wanted.choose(dice.of("sizes"), self._padded, even=asked.manner.even)
         self.rows = self._sizes.rows
         for field in chosen.open:
@@ -138,7 +122,7 @@ class Draft:
             live = self._live(members[0])
             return column([python_value(live, rules, rng) for _ in range(self.rows)])
         except Unmeetable as error:
-            raise self._refuse(members, error) from None
+            raise refusal(self._name, members, error) from None
 
     def _live(self, field: FieldSpec) -> object:
         return self._types[field.key][self._chosen.places[field.key]]
@@ -235,7 +219,7 @@ class Draft:
         for row in range(rows):
             drawn = next((each for _ in range(_TRIES_FOR_A_KEY) if (each := draw(row)) not in seen), None)
             if drawn is None:
-                raise self._refuse(members, Unmeetable(f"no {rows} rows have different keys"))
+                raise refusal(self._name, members, Unmeetable(f"no {rows} rows have different keys"))
             seen.add(drawn)
             found.append(drawn)
         return found
@@ -247,7 +231,7 @@ class Draft:
                 return numbers.tensor(rules, self._dtype(members), (1,), rng, many).tolist()[0]
             return python_value(self._live(members[0]), rules, rng, many)
         except Unmeetable as error:
-            raise self._refuse(members, error) from None
+            raise refusal(self._name, members, error) from None
 
     def _of_cells(self, members: Sequence[FieldSpec], cells: Sequence[object]) -> Held:
         if members[0].key in self._places:
@@ -271,10 +255,12 @@ class Draft:
             wrong = next((value for value in values if not isinstance(value, (Tensor, np.ndarray))), None)
             if wrong is not None:
                 error = Unmeetable(f"it is given as a {type(wrong).__name__}")
-                raise self._refuse(members, error, "a tensor, or a list or an array with one object per row")
+                raise refusal(self._name, members, error, "a tensor, or a list or an array with one object per row")
             if any(not equal(values[0], value) for value in values[1:]):
                 words = " and ".join(key for key, _ in given)
-                raise self._refuse(members, Unmeetable(f"{words} are given, and differ"), "twins have the same values")
+                raise refusal(
+                    self._name, members, Unmeetable(f"{words} are given, and differ"), "twins have the same values"
+                )
             own = dict(zip((key for key, _ in given), values, strict=True))
             for field in members:
                 value: Any = own.get(field.key, values[0])
@@ -292,83 +278,6 @@ class Draft:
         dims = [dim for place in masks for dim in place.dims[1:]]
         return list(dict.fromkeys(name for dim in dims for name in segments_of(dim) or () if not name.isdecimal()))
 
-    def _wanted_sizes(self) -> Wanted:
-        spec, asked = self._chosen.schema.__batchpact__.spec, self._asked
-        wanted = Wanted(spec.axis or "batch")
-        for key, place in self._places.items():
-            wanted.add(key, place)
-        for name, size in asked.dims.items():
-            wanted.know(name, size, "by dims")
-        for field in self._chosen.fields:
-            value = self._chosen.meta.get(field.key, self._chosen.args.get(field.key))
-            if type(value) is int and field.key in dims_of(spec):
-                wanted.know(field.key, value, f"as the value of {field.key}")
-        for field in self._chosen.open:
-            try:
-                wanted.limit(field.key, *numbers.integer_range(field.rules, lowest=0))
-            except Unmeetable as error:
-                raise self._refuse([field], error) from None
-        for members in self.twins:
-            self._want_twins(wanted, members)
-        rows = self._see_given(wanted)
-        if asked.rows is not None or not rows:
-            first = dims_of(spec)[0] if spec.axis is None else _first_name(spec.axis)
-            if asked.rows is not None or first not in asked.dims:
-                wanted.know(first, 4 if asked.rows is None else asked.rows, "by batch")
-        return wanted
-
-    def _want_twins(self, wanted: Wanted, members: Sequence[FieldSpec]) -> None:
-        places = [(field.key, self._places.get(field.key)) for field in members]
-        (key, first), *others = places
-        for other, place in others:
-            alike = (first is None) == (place is None)
-            if first is not None and place is not None:
-                alike = first.ragged == place.ragged and len(first.dims) == len(place.dims)
-                if alike:
-                    wanted.same((key, first), (other, place))
-            if not alike:
-                raise self._refuse(
-                    members, Unmeetable(f"{key} and {other} are laid out differently"), "twins are alike"
-                )
-
-    def _see_given(self, wanted: Wanted) -> bool:
-        """Tell the sizes of what is given; whether any of it tells the number of rows."""
-        rows = False
-        for key, value in self._given.items():
-            place = self._places.get(key)
-            if not isinstance(value, Tensor) or place is None:
-                wanted.know_rows(len(value), f"in {key}")
-            elif (found := axes(place.dims, value)) is not None:
-                for dim, size in found:
-                    wanted.see(dim, size, f"in {key}")
-                several = many_axes(place.dims, value)
-                if several is not None:
-                    wanted.has_many(*several)
-            rows = True
-        for key, cells in self._asked.overrides.rows.items():
-            place = self._places.get(key)
-            for row, cell in cells.items() if place is not None else ():
-                self._see_row(wanted, place, row, cell, f"in row {row} of {key}")
-        return rows
-
-    @staticmethod
-    def _see_row(wanted: Wanted, place: TensorPlace | None, row: int, cell: object, source: str) -> None:
-        if place is None or not isinstance(cell, Tensor) or cell.dim() != len(place.dims) - 1:
-            return
-        for at, (dim, size) in enumerate(zip(place.dims[1:], cell.shape, strict=True), start=1):
-            expression = dim.as_expression()
-            if expression is not None and at == place.ragged:
-                wanted.see_row(row, expression, size, source)
-            elif dim.kind != "many":
-                wanted.see(dim, size, source)
-
-    def _refuse(
-        self, members: Sequence[FieldSpec], error: Unmeetable, expected: str = "a value to draw"
-    ) -> SampleError:
-        names = ", ".join(field.key for field in members)
-        subject = f"where {self._chosen.schema.__batchpact__.spec.name} is sampled"
-        return SampleError(subject, [unmeetable(names, str(error), expected)])
-
 
 def copied(value: Held) -> Held:
     """The same values once more; a jagged tensor keeps its offsets."""
@@ -384,11 +293,6 @@ def _real_part(segments: Sequence[str], pad: Pad, sizes: Sizes) -> np.ndarray:
         at = np.arange(size)[None]
         parts.append(at >= size - real if pad.side_of(name) == "left" else at < real)
     return np.concatenate(parts, axis=1)
-
-
-def _first_name(axis: str) -> str:
-    words = "".join(letter if letter.isalnum() or letter == "_" else " " for letter in axis).split()
-    return next(word for word in words if word.isidentifier())
 
 
 def _cells(value: Held) -> list[object]:

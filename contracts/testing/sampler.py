@@ -9,9 +9,10 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from batchpact.contracts.testing.asked import Asked
 from batchpact.contracts.testing.choosing import Chosen, choose
 from batchpact.contracts.testing.dice import Dice
-from batchpact.contracts.testing.draft import Asked, Draft
+from batchpact.contracts.testing.draft import Draft
 from batchpact.contracts.testing.manner import PLAIN, Manner
 from batchpact.contracts.testing.overrides import Given, Overrides
 from batchpact.contracts.testing.satisfying import Satisfying, stores_of

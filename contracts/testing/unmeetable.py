@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from batchpact.schemas.errors import ContractError
+from batchpact.schemas.record import FieldSpec
 from batchpact.schemas.violations import Violation
 
 
@@ -17,3 +20,11 @@ class Unmeetable(Exception):
 def unmeetable(field: str, actual: str, expected: str = "", hint: str = "") -> Violation:
     """Something that cannot be sampled."""
     return Violation(code="BP057", field=field, actual=actual, expected=expected, hint=hint)
+
+
+def refusal(
+    schema: str, fields: Sequence[FieldSpec], error: Unmeetable, expected: str = "a value to draw"
+) -> SampleError:
+    """The error for fields of a schema, twins of one another, that no value fits."""
+    names = ", ".join(field.key for field in fields)
+    return SampleError(f"where {schema} is sampled", [unmeetable(names, str(error), expected)])
