@@ -83,8 +83,7 @@ def reals(rules: Sequence[RuleSpec], shape: tuple[int, ...], rng: np.random.Gene
     """
     limits = _limits(rules)
     if limits.binary:
-        low, high = integer_range(rules)
-        return rng.integers(low, high, shape, endpoint=True).astype(np.float64)
+        return rng.integers(*integer_range(rules), shape, endpoint=True).astype(np.float64)
     lows = [bound for bound in (limits.low, limits.above) if bound is not None]
     highs = [bound for bound in (limits.high, limits.below) if bound is not None]
     low, high = max(lows, default=None), min(highs, default=None)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -28,8 +28,6 @@ from batchpact.schemas.stores import Stores, column
 from batchpact.schemas.text import join_names
 from batchpact.schemas.values import check_values
 from batchpact.schemas.violations import DimSizes
-
-T = TypeVar("T")
 
 _ATTEMPTS = 4
 """How often everything is drawn anew, meta and sizes too, where rules do not hold."""
@@ -180,10 +178,10 @@ def _laid_out(stores: Stores, extra: Stores, manner: Manner, dice: Dice) -> Data
     if manner.strided:
         tensors = {key: _strided(value) for key, value in tensors.items()}
     columns = {**stores.columns, **{key: _as_column(value) for key, value in extra.columns.items()}}
-    stored: list[Mapping[str, Any]] = [tensors, columns, {**stores.meta, **extra.meta}]
+    meta = {**stores.meta, **extra.meta}
     if manner.reordered:
-        stored = [_reordered(each, dice.of("order")) for each in stored]
-    return DataProto.from_dict(*stored)
+        tensors, columns, meta = (_reordered(each, dice.of("order")) for each in (tensors, columns, meta))
+    return DataProto.from_dict(tensors, columns, meta)
 
 
 def _as_column(value: Any) -> Any:
@@ -195,9 +193,9 @@ def _strided(value: Tensor) -> Tensor:
     return torch.stack([value, value], dim=-1)[..., 0] if is_dense(value) else value
 
 
-def _reordered(values: Mapping[str, T], rng: np.random.Generator) -> dict[str, T]:
-    keys: Collection[str] = [*values]
-    return {[*keys][at]: values[[*keys][at]] for at in rng.permutation(len(keys))}
+def _reordered(values: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    keys = [*values]
+    return {keys[at]: values[keys[at]] for at in rng.permutation(len(keys))}
 
 
 def _wrong(name: str, field: str, actual: str, expected: str, hint: str = "") -> SampleError:

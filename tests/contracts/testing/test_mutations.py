@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import pytest
-import torch
 
 from batchpact.contracts import use_config
 from batchpact.contracts.testing import Sampler
@@ -21,6 +20,8 @@ from .vocabulary import ON, answered, every_schema, problems
 
 SCHEMAS = every_schema()
 SEEDS = 3
+
+pytestmark = pytest.mark.slow
 
 
 class Case(NamedTuple):
@@ -159,15 +160,6 @@ ALLOWED = (
     ),
 )
 """Every fault that the check of a batch by itself lets pass, and why nothing that is declared speaks against it."""
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Samples are tiny: other threads of torch would only wait for one another."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 class Seen:

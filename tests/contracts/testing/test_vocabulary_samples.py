@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
-import torch
 
 from batchpact.contracts import use_config
 from batchpact.contracts.testing import Sampler
@@ -17,15 +14,6 @@ from .vocabulary import COLUMNS, OFF, ON, answered, every_schema, problems
 SCHEMAS = every_schema()
 CONFIGS = ({"algorithm": COLUMNS}, ON, OFF)
 SAMPLES = 200
-
-
-@pytest.fixture(autouse=True)
-def one_thread() -> Iterator[None]:
-    """Samples are tiny: other threads of torch would only wait for one another."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 def stores_of(sampler: Sampler, seed: int) -> Stores:
