@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 
@@ -115,23 +115,39 @@ def expression_holds(
     unbound = expression.unbound(sizes)
     plain = {name: part for name in names if isinstance(part := sizes.get(name), int)}
     ragged = [part for part in (size, *(sizes.get(name) for name in names)) if isinstance(part, Lengths)]
-    if len(unbound) == 1 and not ragged and isinstance(size, int) and expression.isolates(unbound[0]):
-        found = expression.solve(unbound[0], size, plain)
-        if found is None:
-            return False
-        sizes[unbound[0]] = found
-        return True
-    if unbound:
+    if len(unbound) > 1 or (unbound and not expression.isolates(unbound[0])):
         return None
-    if not ragged:
-        return expression.evaluate(plain) == size
+    if not ragged and isinstance(size, int):
+        if not unbound:
+            return expression.evaluate(plain) == size
+        found = expression.solve(unbound[0], size, plain)
+        if found is not None:
+            sizes[unbound[0]] = found
+        return found is not None
     if len({len(part.offsets) for part in ragged}) > 1:
         return False
     if not values and not readable(*(part.offsets for part in ragged)):
         return None
-    rows = {name: _rows(sizes[name]) for name in names}
-    expected = expression.evaluate(rows)  # type: ignore[arg-type]  # the same arithmetic, on rows of lengths
+    rows: dict[str, Any] = {name: _rows(sizes[name]) for name in names if name in sizes}
+    if unbound:
+        lengths = _solved(expression, unbound[0], _rows(size), rows)
+        if lengths is not None:
+            sizes[unbound[0]] = lengths
+        return lengths is not None
+    expected = expression.evaluate(rows)  # the same arithmetic, on rows of lengths
     return expected is not None and bool(torch.as_tensor(expected == _rows(size)).all())
+
+
+def _solved(expression: Expression, name: str, size: torch.Tensor | int, rows: dict[str, Any]) -> Lengths | None:
+    """The lengths of a name that is isolated, from those of the whole; None where no whole numbers fit."""
+    rest, more = expression.evaluate({**rows, name: 0}), expression.evaluate({**rows, name: 1})
+    if rest is None or more is None:
+        return None
+    total, factor = torch.as_tensor(size - rest), more - rest
+    if bool((total % factor != 0).any()) or bool((total // factor < 0).any()):
+        return None
+    lengths = total // factor
+    return Lengths(torch.cat([lengths.new_zeros(1), lengths.cumsum(0)]))
 
 
 def _rows(size: Size) -> torch.Tensor | int:

@@ -330,6 +330,16 @@ _CODES = (
         fix="Write the names before the stage, or set them in the configuration; where there may be none, give "
         "named_by(...) a source with default=[].",
     ),
+    # --- samples --------------------------------------------------------------------------------------------------
+    Code(
+        code="BP057",
+        title="sample",
+        form="{actual}; {expected}",
+        means="No sample of a schema can be made: what it declares, or what was asked for, cannot hold together.",
+        hurts="No batch at all keeps to such a schema; or a test would run on other values than it was given.",
+        fix="Change what the message names: a rule, a dim or an override. A rule over several fields that no draw "
+        "keeps to says how with make=.",
+    ),
     # --- pipelines ------------------------------------------------------------------------------------------------
     Code(
         code="BP061",

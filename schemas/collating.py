@@ -18,7 +18,7 @@ from batchpact.schemas.columns import field_name
 from batchpact.schemas.describe import describe
 from batchpact.schemas.diagnose import Context, diagnose
 from batchpact.schemas.dim_names import dims_of
-from batchpact.schemas.dtypes import torch_dtypes
+from batchpact.schemas.dtypes import one_dtype
 from batchpact.schemas.errors import contract_error
 from batchpact.schemas.lengthening import Pieces, lengthen, longest_of
 from batchpact.schemas.merging import DEFAULTS, merge_meta
@@ -228,17 +228,8 @@ def _no_rows(declared: PlaceSpec, row: TensorPlace, dims: Mapping[str, int]) -> 
             names = () if expression is None else expression.names()
             size = None if expression is None else expression.evaluate({name: dims.get(name, 0) for name in names})
             shape.append(max(size or 0, 0))
-    dtype = _one_dtype(declared.dtypes)
+    dtype = one_dtype(declared.dtypes)
     if row.ragged is None:
         return torch.zeros((0, *shape), dtype=dtype)
     shape[row.ragged] = 0
     return jagged.build(torch.zeros(shape, dtype=dtype), torch.zeros(1, dtype=torch.int64), row.ragged)
-
-
-def _one_dtype(names: tuple[str, ...]) -> torch.dtype:
-    """The dtype that is meant, where a family is declared: torch's own choice for such numbers."""
-    known = torch_dtypes(names)
-    for dtype in (torch.get_default_dtype(), torch.int64):
-        if not known or dtype in known:
-            return dtype
-    return next(dtype for name in names for dtype in torch_dtypes((name,)))

@@ -41,3 +41,12 @@ def fits(value: float, dtype: torch.dtype) -> bool:
         return cmath.isclose(held, value, rel_tol=rtol)
     except (RuntimeError, OverflowError, TypeError, ValueError):  # too large, or a dtype for which torch has no more
         return False
+
+
+def one_dtype(names: tuple[str, ...]) -> torch.dtype:
+    """The dtype that is meant, where a family is declared: torch's own choice for such numbers."""
+    known = torch_dtypes(names)
+    for dtype in (torch.get_default_dtype(), torch.int64):
+        if not known or dtype in known:
+            return dtype
+    return next(dtype for name in names for dtype in torch_dtypes((name,)))

@@ -24,6 +24,11 @@ def of_rows(rows: Sequence[Tensor], axis: int) -> Tensor:
     return build(torch.cat(list(rows), dim=axis - 1), offsets_of_lengths(lengths), axis - 1)
 
 
+def like(tensor: Tensor, values: Tensor) -> Tensor:
+    """Other values in the rows of a jagged nested tensor, with its offsets."""
+    return build(values, offsets_of(tensor), ragged_axis(tensor) - 1)
+
+
 def parts(tensor: Tensor) -> tuple[Tensor, Tensor, int]:
     """Values, offsets and the axis of the values that is ragged; of a tensor with holes, without the holes."""
     values, offsets, axis = tensor.values(), offsets_of(tensor), ragged_axis(tensor) - 1

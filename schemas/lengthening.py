@@ -100,7 +100,7 @@ def _refusal(
     if pad is None:
         hint = f"nothing says how to fill up {listed(sorted(names))}: declare Pad(value, side)"
         return _cannot(key, held, pieces, "one row shape", hint)
-    odd = next((dim for dim in dims if names & set(_names_in(dim)) and _segments(dim) is None), None)
+    odd = next((dim for dim in dims if names & set(_names_in(dim)) and segments_of(dim) is None), None)
     if odd is not None:
         hint = f"nobody can say where {odd.text!r} gets longer"
         return _cannot(key, held, pieces, "a dim that is a name or a sum of names", hint)
@@ -144,7 +144,7 @@ def _longer_on(
 ) -> Tensor:
     """A dense tensor that is made longer inside each of these axes, behind or before the part of each name."""
     for axis, dim in axes:
-        segments = _segments(dim)
+        segments = segments_of(dim)
         if segments is None or all(sizes.get(name) in (None, longest[name]) for name in segments if name in longest):
             continue
         pieces: list[Tensor] = []
@@ -166,7 +166,7 @@ def _names_in(dim: Dim) -> Iterator[str]:
     return iter(()) if expression is None else expression.names()
 
 
-def _segments(dim: Dim) -> list[str] | None:
+def segments_of(dim: Dim) -> list[str] | None:
     """The names, and numbers, that an axis is put together of, in their order; None for any other arithmetic."""
     parts = [part.strip() for part in dim.text.split("+")]
     return parts if all(part.isidentifier() or part.isdecimal() for part in parts) else None

@@ -73,12 +73,18 @@ def _row_rules(schema: type[BatchSchema], stores: Stores, named: Naming) -> Iter
     compiled, rows = schema.__batchpact__, rows_of(stores)
     if not compiled.rules or rows is None:
         return
-    instance = make_instance(schema, stores, stores.args, None)
-    fill(instance, {**vars(instance), **dict.fromkeys(compiled.off)})
+    instance = instance_for_rules(schema, stores)
     for spec in compiled.spec.rules:
         violation = broken_rule(spec, compiled.rules[spec.name], instance, rows, named)
         if violation is not None:
             yield violation
+
+
+def instance_for_rules(schema: type[BatchSchema], stores: Stores) -> BatchSchema:
+    """What the rules of a schema are asked about: an instance, with None for every field that is off."""
+    instance = make_instance(schema, stores, stores.args, None)
+    fill(instance, {**vars(instance), **dict.fromkeys(schema.__batchpact__.off)})
+    return instance
 
 
 def _field(plan: Plan, spec: FieldSpec, placement: PlacementName, value: object, look: _Look) -> Iterator[Violation]:
@@ -110,7 +116,7 @@ def _tensor_rule(spec: FieldSpec, rule: RuleSpec, value: Tensor, look: _Look) ->
     else:
         row_of = torch.as_tensor(rows, device=value.device)
         flat = value if len(rows) == len(value) else value[row_of]
-    holds = _RULES[rule.kind](flat.detach(), rule.value)
+    holds = elements_hold(rule, flat.detach())
     if bool(holds.all()):
         return
     broken = ~holds
@@ -139,6 +145,11 @@ _RULES: dict[str, Callable[..., Tensor]] = {
     "le": torch.le,
     "lt": torch.lt,
 }
+
+
+def elements_hold(rule: RuleSpec, elements: Tensor) -> Tensor:
+    """Which elements of a tensor keep to a rule of its field."""
+    return _RULES[rule.kind](elements, rule.value)
 
 
 def _extreme(kind: str, bad: Tensor) -> str:

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from batchpact.schemas.axes import is_jagged, offsets_of
 from batchpact.schemas.batch import BatchSchema
+from batchpact.schemas.jagged import like, of_rows
 from batchpact.schemas.rl import fields as f
 from batchpact.schemas.rl.fields import jagged as j
 from batchpact.schemas.rules import rule
@@ -32,19 +33,30 @@ class WholeTexts(BatchSchema):
     position_ids: f.AnyPositionIds
     response_mask: f.ResponseMask
 
-    @rule
+    @rule(
+        make={
+            "input_ids": lambda self: torch.cat([self.prompts, self.responses], dim=1),
+            "prompts": lambda self: self.input_ids[:, : self.prompts.shape[1]],
+            "responses": lambda self: self.input_ids[:, self.prompts.shape[1] :],
+        }
+    )
     def input_ids_are_prompts_then_responses(self) -> Tensor:
         """The input_ids are prompts followed by responses."""
         return (self.input_ids == torch.cat([self.prompts, self.responses], dim=1)).all(dim=1)
 
-    @rule
+    @rule(make={"position_ids": lambda self: _counted(self.attention_mask, self.position_ids)})
     def position_ids_follow_the_mask(self) -> Tensor:
         """The position_ids count the real tokens of a row from 0."""
         real = self.attention_mask.bool()
         places = self.position_ids if self.position_ids.dim() == 2 else self.position_ids[:, 0]
         return ((places == real.cumsum(dim=1) - 1) | ~real).all(dim=1)
 
-    @rule
+    @rule(
+        make={
+            "response_mask": lambda self: self.response_mask * self.attention_mask[:, self.prompts.shape[1] :],
+            "attention_mask": lambda self: _with_tail(self.attention_mask, self.response_mask),
+        }
+    )
     def response_mask_stays_inside_the_text(self) -> Tensor:
         """The response_mask is 0 where attention_mask is."""
         return (self.response_mask <= self.attention_mask[:, self.prompts.shape[1] :]).all(dim=1)
@@ -55,7 +67,12 @@ class CountedTexts(WholeTexts):
 
     num_turns: f.NumTurns
 
-    @rule
+    @rule(
+        make={
+            "response_mask": lambda self: self.attention_mask[:, self.prompts.shape[1] :],
+            "attention_mask": lambda self: _with_tail(self.attention_mask, self.response_mask),
+        }
+    )
     def response_mask_is_the_tail_in_one_turn(self) -> Tensor:
         """The response_mask is the tail of attention_mask where there is one turn."""
         tail = self.attention_mask[:, self.prompts.shape[1] :]
@@ -73,7 +90,13 @@ class JaggedTexts(BatchSchema):
     response_mask: j.ResponseMask
     loss_mask: j.LossMask
 
-    @rule
+    @rule(
+        make={
+            "input_ids": lambda self: _joined(self.prompts, self.responses),
+            "prompts": lambda self: _parted(self.input_ids, self.prompts, self.responses)[0],
+            "responses": lambda self: _parted(self.input_ids, self.prompts, self.responses)[1],
+        }
+    )
     def input_ids_are_prompts_then_responses(self) -> Tensor:
         """The input_ids are prompts followed by responses."""
         texts, prompts, responses = (x.unbind() for x in (self.input_ids, self.prompts, self.responses))
@@ -82,15 +105,14 @@ class JaggedTexts(BatchSchema):
             [torch.equal(text, torch.cat([prompt, answer])) for text, prompt, answer in rows], dtype=torch.bool
         )
 
-    @rule
+    @rule(make={"position_ids": lambda self: like(self.position_ids, _places_on_axes(self.position_ids))})
     def position_ids_count_the_tokens(self) -> Tensor:
         """The position_ids count the tokens of a row from 0."""
-        rows, offsets = _rows_of(self.position_ids), offsets_of(self.position_ids)
-        places = torch.arange(len(rows), device=rows.device) - offsets[rows]
         held = self.position_ids.values()
-        return ~_any_in(self.position_ids, (held if held.dim() == 1 else held[0]) != places)
+        counted = held if held.dim() == 1 else held[0]  # of several axes the first counts the tokens
+        return ~_any_in(self.position_ids, counted != _places_in(self.position_ids))
 
-    @rule
+    @rule(make={"loss_mask": lambda self: self.response_mask, "response_mask": lambda self: self.loss_mask})
     def loss_mask_is_response_mask(self) -> Tensor:
         """The loss_mask has the values of response_mask."""
         return ~_any_in(self.response_mask, self.response_mask.values() != self.loss_mask.values())
@@ -102,12 +124,10 @@ class GroupsShareTheirPrompt(BatchSchema):
     prompts: f.Prompts
     uid: f.Uid
 
-    @rule
+    @rule(make={"prompts": lambda self: self.prompts[_first_rows(self.uid)]})
     def rows_of_one_uid_have_one_prompt(self) -> Tensor:
         """Rows with the same uid have the same prompt."""
-        first: dict[object, int] = {}
-        rows = [first.setdefault(uid, row) for row, uid in enumerate(self.uid.tolist())]
-        return (self.prompts == self.prompts[rows]).all(dim=1)
+        return (self.prompts == self.prompts[_first_rows(self.uid)]).all(dim=1)
 
 
 class RolloutLogProbsSpeak(BatchSchema):
@@ -152,10 +172,10 @@ class ScoresOnRealTokens(BatchSchema):
     token_level_scores: f.TokenLevelScores
     attention_mask: f.AttentionMask
 
-    @rule
+    @rule(make={"token_level_scores": lambda self: self.token_level_scores * _tail(self)})
     def token_level_scores_stand_on_real_tokens(self) -> Tensor:
         """The token_level_scores are 0 where the response is padding."""
-        tail = self.attention_mask[:, -self.token_level_scores.shape[1] :]
+        tail = _tail(self)
         return ((self.token_level_scores == 0) | tail.bool()).all(dim=1)
 
 
@@ -165,7 +185,7 @@ class MaskedAdvantages(BatchSchema):
     advantages: f.Advantages
     response_mask: f.ResponseMask
 
-    @rule
+    @rule(make={"advantages": lambda self: _masked(self.advantages, self.response_mask)})
     def advantages_are_zero_outside_the_mask(self) -> Tensor:
         """The advantages are 0 where response_mask is 0."""
         if is_jagged(self.advantages):
@@ -184,6 +204,56 @@ def _speaks(log_probs: Tensor, mask: Tensor) -> Tensor:
         return _any_in(mask, counts & (log_probs.values() != 0)) | ~_any_in(mask, counts)
     counts = mask.bool()
     return (counts & (log_probs != 0)).any(dim=1) | ~counts.any(dim=1)
+
+
+def _counted(mask: Tensor, position_ids: Tensor) -> Tensor:
+    """Places that count the real tokens of a row from 0, in the shape of others."""
+    places = (mask.cumsum(dim=1) - 1).clamp(min=0)
+    return places if position_ids.dim() == 2 else places[:, None].expand_as(position_ids)
+
+
+def _with_tail(mask: Tensor, tail: Tensor) -> Tensor:
+    return torch.cat([mask[:, : mask.shape[1] - tail.shape[1]], tail], dim=1)
+
+
+def _tail(scored: ScoresOnRealTokens) -> Tensor:
+    """The part of attention_mask that is about the response."""
+    start = scored.attention_mask.shape[1] - scored.token_level_scores.shape[1]
+    return scored.attention_mask[:, start:]
+
+
+def _masked(values: Tensor, mask: Tensor) -> Tensor:
+    return like(values, values.values() * mask.values()) if is_jagged(values) else values * mask
+
+
+def _first_rows(uid: np.ndarray) -> list[int]:
+    """For each row, the first one of the same uid."""
+    first: dict[object, int] = {}
+    return [first.setdefault(each, row) for row, each in enumerate(uid.tolist())]
+
+
+def _joined(prompts: Tensor, responses: Tensor) -> Tensor:
+    """Jagged texts of their two parts."""
+    rows = zip(prompts.unbind(), responses.unbind(), strict=True)
+    return of_rows([torch.cat(parts) for parts in rows], 1)
+
+
+def _parted(texts: Tensor, prompts: Tensor, responses: Tensor) -> tuple[Tensor, Tensor]:
+    """Jagged texts in the two parts of others."""
+    rows = zip(texts.unbind(), prompts.unbind(), responses.unbind(), strict=True)
+    parts = [(text[: len(prompt)], text[len(text) - len(answer) :]) for text, prompt, answer in rows]
+    return of_rows([prompt for prompt, _ in parts], 1), of_rows([answer for _, answer in parts], 1)
+
+
+def _places_in(texts: Tensor) -> Tensor:
+    """The place of each token in its jagged text."""
+    rows, offsets = _rows_of(texts), offsets_of(texts)
+    return torch.arange(len(rows), device=rows.device) - offsets[rows]
+
+
+def _places_on_axes(texts: Tensor) -> Tensor:
+    """The places of tokens as jagged position ids hold them: on each axis, where there are several."""
+    return _places_in(texts).expand(texts.values().shape)
 
 
 def _any_in(jagged: Tensor, elements: Tensor) -> Tensor:

@@ -182,8 +182,18 @@ def test_ragged_arithmetic_on_a_device_is_not_known_without_reading() -> None:
     assert expression_holds(expression("a+1"), lengths(0, 3, 6), sizes) is None
 
 
-def test_an_unknown_name_beside_ragged_lengths_is_not_solved() -> None:
+def test_an_unknown_name_beside_ragged_lengths_follows_row_by_row() -> None:
     sizes: dict[str, Size] = {"prompt": lengths(0, 2, 5)}
 
-    assert expression_holds(expression("prompt+response"), lengths(0, 3, 9), sizes) is None
+    assert expression_holds(expression("prompt+2*response"), lengths(0, 4, 13), sizes) is True
+    assert isinstance(found := sizes["response"], Lengths)
+    assert found.per_row().tolist() == [1, 3]
+    assert expression_holds(expression("prompt+2*response"), lengths(0, 4, 15), sizes) is False
+
+
+@pytest.mark.parametrize("offsets", [(0, 1, 7), (0, 3, 9)], ids=["shorter than its part", "no whole number"])
+def test_an_unknown_name_that_no_lengths_fit_is_refused(offsets: tuple[int, ...]) -> None:
+    sizes: dict[str, Size] = {"prompt": lengths(0, 2, 5)}
+
+    assert expression_holds(expression("prompt+2*response"), lengths(*offsets), sizes) is False
     assert "response" not in sizes

@@ -6,7 +6,7 @@ import jaxtyping
 import pytest
 import torch
 
-from batchpact.schemas.dtypes import dtype_name, fits, short_name, torch_dtypes
+from batchpact.schemas.dtypes import dtype_name, fits, one_dtype, short_name, torch_dtypes
 
 
 @pytest.mark.parametrize(
@@ -72,3 +72,16 @@ def test_a_dtype_of_which_torch_has_the_name_only_holds_nothing() -> None:
     names = [name for name in ("int1", "int4", "uint4") if hasattr(torch, name)]
 
     assert not any(fits(0, getattr(torch, name)) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ((), torch.float32),
+        (("bfloat16", "float32"), torch.float32),
+        (("int32", "int64"), torch.int64),
+        (("float16", "bfloat16"), torch.float16),
+    ],
+)
+def test_one_dtype_of_a_family(names: tuple[str, ...], expected: torch.dtype) -> None:
+    assert one_dtype(names) is expected

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from batchpact.schemas.axes import offsets_of, ragged_axis
-from batchpact.schemas.jagged import build, index_of, of_rows, offsets_of_lengths, parts
+from batchpact.schemas.jagged import build, index_of, like, of_rows, offsets_of_lengths, parts
 
 
 @pytest.mark.parametrize("axis", [1, 2])
@@ -42,3 +42,11 @@ def test_an_index_follows_starts_and_lengths() -> None:
     assert (index.tolist(), offsets.tolist()) == ([4, 5, 9], [0, 2, 2, 3])
     assert offsets_of_lengths(torch.tensor([], dtype=torch.int32)).tolist() == [0]
     assert offsets_of_lengths(torch.tensor([1], dtype=torch.int32)).dtype is torch.int32
+
+
+def test_other_values_in_the_same_rows_share_the_offsets() -> None:
+    tensor = of_rows([torch.zeros(2), torch.zeros(3)], 1)
+    made = like(tensor, torch.arange(5))
+
+    assert offsets_of(made) is offsets_of(tensor)
+    assert [row.tolist() for row in made.unbind()] == [[0, 1], [2, 3, 4]]

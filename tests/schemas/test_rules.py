@@ -10,6 +10,7 @@ from jaxtyping import Float32, Int64
 from torch import Tensor
 
 from batchpact.schemas import BatchSchema, Binary, Group, Key, NonTensor, rule
+from batchpact.schemas.rules import broken_rows, makers_of
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.text import sentence
 from batchpact.schemas.values import check_values
@@ -200,3 +201,28 @@ def test_a_rule_stands_in_the_record_by_its_qualified_name() -> None:
 
     assert spec.qualname == "tests.schemas.test_rules.Masked.rewards_are_masked"
     assert spec.description == "rewards are zero outside response_mask"
+
+
+def test_a_rule_says_how_a_sample_keeps_to_it() -> None:
+    def masked(self: Masked) -> Tensor:
+        return self.rewards * self.response_mask
+
+    class Made(Masked):
+        @rule(make={"rewards": masked})
+        def rewards_are_masked(self) -> Tensor:
+            return ((self.rewards == 0) | (self.response_mask == 1)).all(dim=1)
+
+    compiled = Made.__batchpact__
+
+    assert makers_of(compiled.rules["rewards_are_masked"]) == {"rewards": masked}
+    assert makers_of(Masked.__batchpact__.rules["rewards_are_masked"]) == {}
+    assert [spec.name for spec in compiled.spec.rules] == ["rewards_are_masked"]
+
+
+def test_the_rows_in_which_a_rule_is_broken_or_what_is_wrong_with_its_answer() -> None:
+    holds = Masked.rewards_are_masked
+    instance = Masked(response_mask=torch.tensor([[1], [0], [0]]), rewards=torch.tensor([[1.0], [1.0], [0.0]]))
+
+    assert broken_rows(holds, instance, 3) == [1]
+    assert broken_rows(holds, instance, 2) == "the rule returned bool[3], where bool[2] belongs"
+    assert str(broken_rows(lambda _: 1 / 0, instance, 3)) == "the rule raised ZeroDivisionError: division by zero"

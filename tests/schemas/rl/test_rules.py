@@ -9,15 +9,18 @@ import torch
 from torch import Tensor
 
 from batchpact.schemas import BatchSchema, Jagged
+from batchpact.schemas.batch import fill
 from batchpact.schemas.diagnose import diagnose
+from batchpact.schemas.jagged import like
 from batchpact.schemas.rl import fields as f
 from batchpact.schemas.rl import rules
 from batchpact.schemas.rl.fields import jagged as j
+from batchpact.schemas.rules import broken_rows, makers_of
 from batchpact.schemas.stores import Stores
-from batchpact.schemas.values import check_values
+from batchpact.schemas.values import check_values, instance_for_rules
 
 from ..support import objects
-from .batches import PROMPT, PROMPT_LENGTHS, RESPONSE_LENGTHS, TOOL, dense, jagged, per_token, texts
+from .batches import PROMPT, PROMPT_LENGTHS, RESPONSE_LENGTHS, ROWS, TOOL, dense, jagged, per_token, texts
 
 
 class JaggedOldLogProbs(rules.OldLogProbsSpeak):
@@ -218,3 +221,30 @@ def test_a_jagged_field_of_a_schema_of_ones_own() -> None:
 def test_the_batches_are_what_they_say() -> None:
     assert jagged().tensors["prompts"].offsets().diff().tolist() == list(PROMPT_LENGTHS)
     assert jagged().tensors["responses"].offsets().diff().tolist() == list(RESPONSE_LENGTHS)
+
+
+@pytest.mark.parametrize(
+    ("schema", "name"),
+    [
+        (schema, name)
+        for schema in vars(rules).values()
+        if isinstance(schema, type) and issubclass(schema, BatchSchema) and schema.__module__ == rules.__name__
+        for name, rule in schema.__batchpact__.rules.items()
+        if makers_of(rule)
+    ],
+)
+def test_makers_bring_a_batch_of_other_rows_to_keep_to_their_rule(schema: type[BatchSchema], name: str) -> None:
+    """The fields that they make come from the rows of others, and all other ones stay."""
+    ragged = schema.__batchpact__.plan.tensor_places.get("input_ids")
+    stores = jagged() if ragged is not None and ragged.ragged else dense()
+    rule = schema.__batchpact__.rules[name]
+    instance = instance_for_rules(schema, stores)
+    for attribute, make in makers_of(rule).items():
+        value = vars(instance)[attribute]
+        fill(
+            instance,
+            {**vars(instance), attribute: like(value, value.values().flip(0)) if value.is_nested else value.flip(0)},
+        )
+        fill(instance, {**vars(instance), attribute: make(instance)})
+
+    assert broken_rows(rule, instance, ROWS) == []

@@ -1,0 +1,41 @@
+"""Batches made from contracts: `sample` makes one that keeps to a schema, `batches` many for hypothesis.
+
+Start at `sampler.py`. `choosing.py` says what stands in a sample; sizes are solved in `sizes.py`, numbers drawn in
+`numbers.py`, Python values in `python_values.py`; `draft.py` makes rows of them, and `satisfying.py` brings the rules
+over several fields to hold. Names are imported when they are first used: hypothesis, which `strategies.py` needs, is
+optional.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from batchpact.contracts.testing.manner import Manner
+    from batchpact.contracts.testing.sampler import Sample, Sampler, sample
+    from batchpact.contracts.testing.strategies import batches, samples
+    from batchpact.contracts.testing.unmeetable import SampleError
+
+_HOMES = {
+    "Manner": "manner",
+    "Sample": "sampler",
+    "SampleError": "unmeetable",
+    "Sampler": "sampler",
+    "batches": "strategies",
+    "sample": "sampler",
+    "samples": "strategies",
+}
+
+__all__ = ["Manner", "Sample", "SampleError", "Sampler", "batches", "sample", "samples"]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
