@@ -58,7 +58,8 @@ class Case(NamedTuple):
         )
 
     def rows_are_told(self) -> bool:
-        return any(field.places[0].placement not in ("meta", "arg") for field in self.others())
+        """Whether anything else in the sample has rows; open columns are no fields of the schema."""
+        return any(key != self.field.key for key in (*self.healthy.tensors, *self.healthy.columns))
 
     def asked(self) -> bool:
         """Whether a rule over several fields compares this one with others, row by row."""
@@ -124,6 +125,10 @@ def _ragged(case: Case) -> Dim | None:
     return None if place is None or place.ragged is None else _shortened(case)
 
 
+def _may_be_anything(case: Case) -> bool:
+    return [place.type for place in case.field.places] == ["Any"]
+
+
 ALLOWED = (
     Allowed("drop", "the field is optional", lambda case: not case.field.required),
     Allowed(
@@ -142,7 +147,8 @@ ALLOWED = (
         "no other field has rows; a boundary compares them with what the stage has read",
         lambda case: _shortened(case) is None and not case.rows_are_told(),
     ),
-    Allowed("cast", "its cells may be anything", lambda case: [place.type for place in case.field.places] == ["Any"]),
+    Allowed("cast", "its cells may be anything", _may_be_anything),
+    Allowed("nan", "its cells may be anything", _may_be_anything),
     Allowed(
         "transpose",
         "no other field tells either axis; a boundary compares them with what the stage has read",
