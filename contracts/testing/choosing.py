@@ -75,6 +75,7 @@ class _Choice:
         self._args: dict[str, object] = {}
         self._told: set[str] = set()
         self._open: dict[str, FieldSpec] = {}
+        self._places: dict[str, PlacementName] = {}
 
     def run(self) -> Chosen:
         spec = self._compiled.spec
@@ -92,7 +93,7 @@ class _Choice:
             raise SampleError(f"where columns of {spec.name} are named", wrong)
         schema = narrowed(self._schema, answers, names)
         fields = schema.__batchpact__.spec.fields
-        places = {field.key: self._placement(field) for field in fields if self._is_there(field)}
+        places: dict[str, PlacementName] = {f.key: self._placement(f) for f in fields if self._is_there(f)}
         self._refuse_overrides(places)
         meta = {key: value for key, value in self._meta.items() if key in places or spec.field(key) is None}
         args = {key: value for key, value in self._args.items() if key in places}
@@ -109,9 +110,9 @@ class _Choice:
             kinds = ("tensor",)
         elif isinstance(given, (np.ndarray, list)):
             kinds = ("non_tensor", "tag")
-        fitting = [place.placement for place in field.places if place.placement in kinds]
+        fitting = [place for place in field.places if place.placement in kinds]
         if fitting and (given is not None or field.key in self._overrides.rows):
-            return fitting[0]
+            return fitting[0].placement
         return field.places[int(self._dice.of(f"place of {field.key}").integers(len(field.places)))].placement
 
     def _choose_value(self, field: FieldSpec) -> None:
