@@ -286,6 +286,19 @@ def test_open_columns_have_the_names_that_meta_or_the_configuration_says() -> No
         sample(Open)
 
 
+def test_a_meta_value_that_is_declared_nowhere_may_name_columns() -> None:
+    class Open(BatchSchema):
+        x: Float32[Tensor, "batch"]
+        scores: Columns[NonTensor[float]] = named_by(meta("names"))
+        others: Columns[NonTensor[float]] = named_by(meta("more", default=[]))
+
+    batch = sample(Open).bind(Open)
+
+    assert {*batch.non_tensor_batch} == {*batch.meta_info["names"]} and "more" not in batch.meta_info
+    given = sample(Open, overrides={"more": ["acc"]}).bind(Open)
+    assert "acc" in given.non_tensor_batch
+
+
 def test_a_field_of_several_placements_stands_in_any_of_them_or_where_it_is_given() -> None:
     class Either(BatchSchema):
         x: Float32[Tensor, "batch"]
