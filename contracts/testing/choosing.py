@@ -75,6 +75,7 @@ class _Choice:
         self._args: dict[str, object] = {}
         self._told: set[str] = set()
         self._open: dict[str, FieldSpec] = {}
+        self._places: dict[str, PlacementName] = {}
 
     def run(self) -> Chosen:
         spec = self._compiled.spec
@@ -92,7 +93,7 @@ class _Choice:
             raise SampleError(f"where columns of {spec.name} are named", wrong)
         schema = narrowed(self._schema, answers, names)
         fields = schema.__batchpact__.spec.fields
-        places = {field.key: self._placement(field) for field in fields if self._is_there(field)}
+        places: dict[str, PlacementName] = {f.key: self._placement(f) for f in fields if self._is_there(f)}
         self._refuse_overrides(places)
         meta = {key: value for key, value in self._meta.items() if key in places or spec.field(key) is None}
         args = {key: value for key, value in self._args.items() if key in places}
@@ -109,9 +110,9 @@ class _Choice:
             kinds = ("tensor",)
         elif isinstance(given, (np.ndarray, list)):
             kinds = ("non_tensor", "tag")
-        fitting = [place.placement for place in field.places if place.placement in kinds]
+        fitting = [place for place in field.places if place.placement in kinds]
         if fitting and (given is not None or field.key in self._overrides.rows):
-            return fitting[0]
+            return fitting[0].placement
         return field.places[int(self._dice.of(f"place of {field.key}").integers(len(field.places)))].placement
 
     def _choose_value(self, field: FieldSpec) -> None:
@@ -143,8 +144,8 @@ class _Choice:
 
     def _drawn_value(self, field: FieldSpec) -> object:
         live = self._compiled.plan.types[field.key][self._places[field.key]]
-        if self._names_columns("meta", field.key):
-            names = [f"{field.key}_{word}" for word in ("a", "b")]
+        if self._names_columns(field.key):
+            names = _two_names(field.key)
             value = next((made for made in (names, tuple(names), set(names)) if mismatch(live, made) is None), None)
             if value is not None:
                 return value
@@ -154,22 +155,20 @@ class _Choice:
             found = unmeetable(field.key, str(error), "a value to choose", "give it in overrides")
             raise SampleError(f"where {self._compiled.spec.name} is sampled", [found]) from None
 
-    def _names_columns(self, source: str, name: str) -> bool:
-        columns = (column.named_by for column in self._compiled.unnamed)
-        return any(by is not None and (by.source, by.name) == (source, name) for by in columns)
+    def _names_columns(self, key: str) -> bool:
+        """Whether open columns are called what a meta value says."""
+        sources = (column.named_by for column in self._compiled.unnamed)
+        return any(by is not None and by.source == "meta" and by.name == key for by in sources)
 
     def _name_columns(self) -> None:
-        """Name the columns of a meta field that the schema does not declare, and that has no default."""
+        """Name the columns that a meta value names which the schema does not declare."""
         for column in self._compiled.unnamed:
             by = column.named_by
-            if (
-                by is not None
-                and by.source == "meta"
-                and by.default is None
-                and self._compiled.spec.field(by.name) is None
-            ):
-                given = self._overrides.whole.get(by.name)
-                self._meta.setdefault(by.name, [f"{by.name}_a", f"{by.name}_b"] if given is None else given)
+            if by is None or by.source != "meta" or self._compiled.spec.field(by.name) is not None:
+                continue
+            given = self._overrides.whole.get(by.name)
+            if given is not None or by.default is None:
+                self._meta[by.name] = _two_names(by.name) if given is None else given
 
     def _is_asked_for(self, key: str) -> bool:
         """Whether a condition depends on a meta value or an argument."""
@@ -182,15 +181,11 @@ class _Choice:
         answers: dict[str, bool | None] = {}
         for _ in range(len(self._conditions) + 1):
             there = [field.key for field in fields if answers.get(field.name) is not False and self._is_there(field)]
-            before, answers = (
-                answers,
-                {
-                    name: holds(condition, partial(self._look_up, Stores(dict.fromkeys(there), {}, self._meta)))
-                    for name, condition in self._conditions.items()
-                },
-            )
-            if answers == before:
+            look_up = partial(self._look_up, Stores(dict.fromkeys(there), {}, self._meta))
+            found = {name: holds(condition, look_up) for name, condition in self._conditions.items()}
+            if found == answers:
                 break
+            answers = found
         return answers
 
     def _look_up(self, held: Stores, subject: SubjectSpec) -> object:
@@ -212,3 +207,8 @@ class _Choice:
             if field.key in self._overrides.whole or field.key in self._overrides.rows:
                 found = unmeetable(field.key, "it is given", f"it is there if {words(self._conditions[field.name])}")
                 raise SampleError(f"where {self._compiled.spec.name} is sampled", [found])
+
+
+def _two_names(source: str) -> list[str]:
+    """Names for open columns that nobody has named."""
+    return [f"{source}_a", f"{source}_b"]

@@ -83,9 +83,9 @@ class Draft:
             SampleError: for a field of which no value can be made, or an override that does not fit.
         """
         dice = self._dice.again(turn)
+        sizes = self._sizes
         if turn:
-            again = self._wanted.redrawn(self._sizes, dice.of("sizes"), self._padded, even=self._asked.manner.even)
-        sizes = again if turn else self._sizes
+            sizes = self._wanted.redrawn(sizes, dice.of("sizes"), self._padded, even=self._asked.manner.even)
         made: dict[str, Held] = {}
         offsets: dict[str, Tensor] = {}
         for members in self.twins:

@@ -12,6 +12,7 @@ import annotated_types as at
 import numpy as np
 import torch
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from typing_extensions import NotRequired, Required, is_typeddict
 
 from batchpact.contracts.testing.numbers import integer_range, reals
@@ -102,7 +103,8 @@ class _Maker:
             return live(**{field.name: self.make(hints[field.name], (), depth + 1) for field in fields})
         if issubclass(live, tuple) and hasattr(live, "_fields"):
             hints = get_type_hints(live, include_extras=True)
-            return live(*(self.make(hints.get(name, Any), (), depth + 1) for name in live._fields))
+            named: Any = live
+            return named(*(self.make(hints.get(name, Any), (), depth + 1) for name in named._fields))
         if issubclass(live, (list, tuple, set, frozenset, dict)):
             return self._container(live, (), limits, depth)
         return self._scalar(live, limits)
@@ -193,7 +195,7 @@ def _constraints(metadata: Sequence[object]) -> list[object]:
             found += _constraints(list(item))
         elif isinstance(item, (at.MinLen, at.MaxLen, at.MultipleOf)):
             found.append(item)
-        elif hasattr(item, "metadata"):  # pydantic's Field(...) inside a type
+        elif isinstance(item, FieldInfo):
             found += _constraints(item.metadata)
         else:
             kinds = [word for word, kind in BOUNDS.items() if isinstance(item, kind)]

@@ -125,24 +125,23 @@ class Sampler:
         Raises:
             SampleError: with the fields and rules that no batch can keep to together.
         """
-        asked = Asked(batch, self._dims, self._overrides, manner)
-        for attempt in range(_ATTEMPTS):
-            dice = Dice(seed, attempt)
-            chosen = choose(self._schema, self._overrides, manner, dice)
-            extra = self._extra(chosen)
-            draft = Draft(chosen, asked, dice)
-            satisfying = Satisfying(draft, chosen)
-            values, broken = satisfying.run()
-            stores = stores_of(chosen, values)
-            if not broken:
-                break
-        else:
-            self._check(chosen, draft, stores, but="BP022")
-            raise SampleError(
-                f"where {self._spec.name} is sampled", satisfying.explain(broken, self._overrides.names())
-            )
-        self._check(chosen, draft, stores)
-        return Sample(_laid_out(stores, extra, manner, dice), dict(chosen.args))
+        return self._draw(Asked(batch, self._dims, self._overrides, manner), Dice(seed))
+
+    def _draw(self, asked: Asked, dice: Dice) -> Sample:
+        chosen = choose(self._schema, self._overrides, asked.manner, dice)
+        extra = self._extra(chosen)
+        draft = Draft(chosen, asked, dice)
+        satisfying = Satisfying(draft, chosen)
+        values, broken = satisfying.run()
+        stores = stores_of(chosen, values)
+        if not broken:
+            self._check(chosen, draft, stores)
+            return Sample(_laid_out(stores, extra, asked.manner, dice), dict(chosen.args))
+        if dice.attempt + 1 < _ATTEMPTS:
+            return self._draw(asked, dice._replace(attempt=dice.attempt + 1))
+        self._check(chosen, draft, stores, but="BP022")  # what is given may be wrong by itself
+        given = self._overrides.names()
+        raise SampleError(f"where {self._spec.name} is sampled", satisfying.explain(broken, given))
 
     def _check(self, chosen: Chosen, draft: Draft, stores: Stores, but: str = "") -> None:
         """Hold a sample against its schema, as a boundary does: overrides may be wrong."""

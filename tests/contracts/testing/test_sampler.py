@@ -286,6 +286,46 @@ def test_open_columns_have_the_names_that_meta_or_the_configuration_says() -> No
         sample(Open)
 
 
+def test_a_meta_value_that_is_declared_nowhere_may_name_columns() -> None:
+    class Open(BatchSchema):
+        x: Float32[Tensor, "batch"]
+        scores: Columns[NonTensor[float]] = named_by(meta("names"))
+        others: Columns[NonTensor[float]] = named_by(meta("more", default=[]))
+
+    batch = sample(Open).bind(Open)
+
+    assert {*batch.non_tensor_batch} == {*batch.meta_info["names"]} and "more" not in batch.meta_info
+    given = sample(Open, overrides={"more": ["acc"]}).bind(Open)
+    assert "acc" in given.non_tensor_batch
+
+
+def test_a_field_of_several_placements_stands_in_any_of_them_or_where_it_is_given() -> None:
+    class Either(BatchSchema):
+        x: Float32[Tensor, "batch"]
+        heat: Annotated[Meta[float] | Float32[Tensor, "batch"], Field(gt=0)]
+
+    drawn = [sample(Either, seed=seed).bind(Either) for seed in range(12)]
+
+    assert {"heat" in batch.meta_info for batch in drawn} == {True, False}
+    assert sample(Either, overrides={"heat": 0.5}).bind(Either).meta_info == {"heat": 0.5}
+    assert "heat" in sample(Either, overrides={"heat": torch.ones(3)}).bind(Either).batch.keys()
+
+
+def test_axes_without_a_name_are_drawn_and_fit_together() -> None:
+    class Loose(BatchSchema):
+        x: Float32[Tensor, "batch _ *inner"]
+        y: Float32[Tensor, "batch 2 *inner"]
+        z: Float32[Tensor, "batch ... 3"]
+
+    shapes = []
+    for seed in range(12):
+        batch = sample(Loose, seed=seed).bind(Loose)
+        shapes.append(batch.batch["x"].dim())
+        assert batch.batch["x"].shape[2:] == batch.batch["y"].shape[2:]
+
+    assert set(shapes) == {2, 3}
+
+
 # --- overrides ----------------------------------------------------------------------------------------------------
 
 
