@@ -93,6 +93,7 @@ class Space:
             for number, part in enumerate(self.parts)
             for text in part.asked
         }
+        self._seen: dict[int, tuple[ConditionSpec, int | None]] = {}  # by identity; it keeps them alive
         self._regions: dict[tuple[int, tuple[tuple[Key, int], ...]], int] = {}
         self.valid = self.everything
         for condition in always:
@@ -128,19 +129,27 @@ class Space:
         """
         if condition is None:
             return self.everything
-        if isinstance(condition, TestSpec) or _is_whole(condition):
-            known = self._known[_text(condition)]
+        known = self._points_as_a_whole(condition)
+        if known is not None:
             if where is None or not isinstance(condition, TestSpec) or condition.subject.source != "present":
                 return known
             certain, maybe = where(condition.subject.name)
             return certain | (maybe & known)
         if isinstance(condition, NotSpec):
             return self.everything & ~self.points_of(condition.of, where)
-        parts = [self.points_of(part, where) for part in condition.of]
+        parts = [self.points_of(part, where) for part in _parts_of(condition)]
         found = self.everything if isinstance(condition, AllSpec) else 0
         for part in parts:
             found = found & part if isinstance(condition, AllSpec) else found | part
         return found
+
+    def _points_as_a_whole(self, condition: ConditionSpec) -> int | None:
+        """Where a condition holds that is asked as one thing; None where its parts are asked."""
+        seen = self._seen.get(id(condition))
+        if seen is None:
+            whole = isinstance(condition, TestSpec) or _is_whole(condition)
+            seen = self._seen[id(condition)] = condition, self._known[_text(condition)] if whole else None
+        return seen[1]
 
     def where(self, look_up: Callable[[SubjectSpec], object]) -> int:
         """The points of one configuration: subjects that `look_up` does not know stay open."""
@@ -287,8 +296,15 @@ def _wholes_in(condition: ConditionSpec) -> Iterator[ConditionSpec]:
     if isinstance(condition, TestSpec) or _is_whole(condition):
         yield condition
         return
-    for part in (condition.of,) if isinstance(condition, NotSpec) else condition.of:
+    for part in _parts_of(condition):
         yield from _wholes_in(part)
+
+
+def _parts_of(condition: ConditionSpec) -> tuple[ConditionSpec, ...]:
+    """What a condition is made of; a question has no parts."""
+    if isinstance(condition, TestSpec):
+        return ()
+    return (condition.of,) if isinstance(condition, NotSpec) else condition.of
 
 
 def _is_whole(condition: ConditionSpec) -> bool:
