@@ -15,7 +15,7 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
-WITH_QUEUE = re.compile(r"^```python(?: queue)?\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)  # and those that need it
+WITH_PEERS = re.compile(r"^```python(?: queue| verl)?\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)  # what needs one, too
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if BLOCK.search(page.read_text())], ids=lambda page: page.name)
@@ -35,12 +35,15 @@ def blocks(page: Path, fence: re.Pattern[str]) -> Iterator[str]:
 
 @pytest.mark.peers
 @pytest.mark.ray
-@pytest.mark.parametrize("name", ["streaming", "transfer-queue"])
-def test_transfer_queue_does_what_the_page_says(name: str, tmp_path: Path) -> None:
-    """In a process of its own, as the page starts Ray and a queue."""
-    pytest.importorskip("transfer_queue")
+@pytest.mark.parametrize(
+    ("name", "peer"),
+    [("streaming", "transfer_queue"), ("transfer-queue", "transfer_queue"), ("first-verl-contract", "verl")],
+)
+def test_a_peer_does_what_the_page_says(name: str, peer: str, tmp_path: Path) -> None:
+    """In a process of its own, as a page may start Ray and a queue."""
+    pytest.importorskip(peer)
     script = tmp_path / "page.py"
-    script.write_text("".join(block.lstrip("\n") for block in blocks(ROOT / "docs" / f"{name}.md", WITH_QUEUE)))
+    script.write_text("".join(block.lstrip("\n") for block in blocks(ROOT / "docs" / f"{name}.md", WITH_PEERS)))
     path = os.pathsep.join(filter(None, sys.path))
 
     run = subprocess.run(
