@@ -2,12 +2,14 @@
 
 ```python
     Runs, all blocks of a page in one namespace and in a directory of its own.
-```python queue
-    Needs a peer, which it names; runs with the other blocks of its page in a process of its own.
+```python {peer=verl}
+    Needs a peer; runs with the other blocks of its page in a process of its own.
 ```python title="trainer/stages.py"
     A file (of any language), written where the page has it, for the commands that follow.
 ```console
     Lines that begin with `$` are commands. What follows one is what it prints; `...` stands for lines left out.
+
+The site reads a fence only in one of these forms, and takes the rest of a page that has another for code.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BLOCK = re.compile(r"^```python\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
-WITH_PEERS = re.compile(r"^```python(?: queue| verl)?\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+WITH_PEERS = re.compile(r"^```python(?: {peer=\w+})?\n(.*?)^```", flags=re.MULTILINE | re.DOTALL)
+FENCE = re.compile(r'\w*(?: title="[^"]+"| {peer=\w+})?')
 ANY_BLOCK = re.compile(r"^```(?P<fence>[^\n]*)\n(?P<text>.*?)^```", flags=re.MULTILINE | re.DOTALL)
 TITLE = re.compile(r'^\w+ title="(.+)"$')
 COMMAND = re.compile(r"^\$ (.*)\n((?:(?!\$ ).*\n)*)", flags=re.MULTILINE)
@@ -96,7 +99,7 @@ def test_the_commands_of_a_page_print_what_it_shows(name: str, tmp_path: Path) -
 def test_the_commands_about_a_run_of_verl_print_what_the_page_shows(tmp_path: Path) -> None:
     pytest.importorskip("verl")
 
-    follow(ROOT / "docs" / "debugging.md", "console verl", tmp_path)
+    follow(ROOT / "docs" / "debugging.md", "console {peer=verl}", tmp_path)
 
 
 def follow(page: Path, fence: str, folder: Path) -> None:
@@ -141,3 +144,9 @@ def output(command: str, folder: Path) -> str:
 def test_every_relative_link_leads_somewhere(page: Path) -> None:
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
     assert [target for target in targets if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_fence_has_a_form_that_the_site_reads(page: Path) -> None:
+    fences = [block["fence"] for block in ANY_BLOCK.finditer(page.read_text())]
+    assert [fence for fence in fences if not FENCE.fullmatch(fence)] == []
