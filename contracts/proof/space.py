@@ -44,11 +44,12 @@ Region: TypeAlias = Mapping[int, int]
 class Case:
     """Values of a subject that no question tells apart: what they answer, and one of them in words.
 
-    `values` are all of them that the questions name.
+    `values` are all of them that the questions name; `label` is what stands beside the subject where one is chosen.
     """
 
     answers: tuple[bool, ...]
     text: str
+    label: str
     values: tuple[str, ...] = ()
 
 
@@ -229,7 +230,8 @@ def _question(test: TestSpec) -> str:
 def _cases(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
     """The values that the questions tell apart, the constants that stand in them first."""
     if key[0] == "present":
-        return [Case((True,), f"{key[1]} in the batch"), Case((False,), f"{key[1]} not in the batch")]
+        places = ((True, "in the batch"), (False, "not in the batch"))
+        return [Case((there,), f"{key[1]} {label}", label) for there, label in places]
     constants: list[object] = []
     for test in tests:
         constants += test.value if test.test == "isin" and isinstance(test.value, list) else [test.value]
@@ -247,7 +249,8 @@ def _cases(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
         answers = _answers(tests, value)
         if all(case.answers != answers for case in found):
             alike = tuple(repr(other) for other in constants if _answers(tests, other) == answers)
-            found.append(Case(answers, _case_words(name, value, constants), alike))
+            label = ", ".join(alike) or _label(value)
+            found.append(Case(answers, _case_words(name, value, constants), label, alike))
     return found
 
 
@@ -262,6 +265,10 @@ def _case_words(name: str, value: object, constants: Sequence[object]) -> str:
         listed = " nor ".join(map(repr, constants))
         return f"{name} neither {listed}" if len(constants) > 1 else f"{name} not {listed}"
     return f"{name}={value!r}"
+
+
+def _label(value: object) -> str:
+    return "not set" if value is ABSENT or value is None else "anything else" if value == _OTHER else repr(value)
 
 
 def _repeated(pattern: int, period: int, length: int) -> int:

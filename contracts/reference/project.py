@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, TypeAlias
 
 from batchpact.contracts.lock.file import Contracts
 from batchpact.contracts.proof.flow import Flow
-from batchpact.contracts.reference.view import View, declared
+from batchpact.contracts.reference.view import View, declared, name_of
 from batchpact.schemas.record import FieldSpec, SchemaSpec, StageSpec
 
 Side: TypeAlias = Literal["reads", "writes", "inputs", "schema"]
@@ -60,8 +60,7 @@ class Project:
         """Every field by its key (open columns by their attribute), sorted, with all of its declarations."""
         found: dict[str, list[Declaration]] = {}
         for declaration in self._declarations():
-            field = declaration.field
-            found.setdefault(field.key if field.named_by is None else field.name, []).append(declaration)
+            found.setdefault(name_of(declaration.field), []).append(declaration)
         return dict(sorted(found.items()))
 
     def _declarations(self) -> Iterator[Declaration]:

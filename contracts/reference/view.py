@@ -39,7 +39,7 @@ class View:
         """Every field once, in the order in which a batch gets to hold it; open columns by their attribute."""
         schemas = [self.pipeline.inputs]
         schemas += [schema for stage in self.pipeline.stages for schema in (stage.reads, stage.writes)]
-        return list(dict.fromkeys(_name(field) for schema in schemas for field in declared(schema)))
+        return list(dict.fromkeys(name_of(field) for schema in schemas for field in declared(schema)))
 
     def show(self, name: str) -> Iterator[Told]:
         """The stages and the field that have this name; nothing where none has."""
@@ -139,7 +139,8 @@ def declared_as(schema: SchemaSpec, name: str) -> FieldSpec | None:
     return schema.field(name) or next((c for c in schema.columns if name in (c.name, c.key)), None)
 
 
-def _name(field: FieldSpec) -> str:
+def name_of(field: FieldSpec) -> str:
+    """What a field is called: its key; the attribute of open columns."""
     return field.key if field.named_by is None else field.name
 
 
@@ -148,7 +149,7 @@ def _line(label: str, text: str) -> Line:
 
 
 def _of_field(label: str, field: FieldSpec, more: Words) -> Line:
-    return Line(label, Ref("field", _name(field), field.key), (*_facts(field), more))
+    return Line(label, Ref("field", name_of(field), field.key), (*_facts(field), more))
 
 
 def _facts(field: FieldSpec) -> Iterator[Words]:
