@@ -23,11 +23,12 @@ function fieldsOfStage(at, label, last) {
 
 /** The lines of a field: its path along the pipeline. */
 function pathOfField(field) {
-  const { pipeline } = switches;
+  const uses = [...usesOf(switches.pipeline).get(field.name)];
   const steps = field.lines.map((line) => {
-    const at = line.about ? pipeline.numbers.get(line.about[1]) : -1;
-    const use = usesOf(pipeline).get(field.name).find((one) => one.at === at && one.how === line.label);
-    const on = at < 0 ? switches.condition(use?.on ?? null) : switches.line(at, { on: use?.on });
+    const name = line.about?.[1];
+    const next = uses.findIndex(({ at, how }) => how === line.label && switches.pipeline.stages[at]?.name === name);
+    const [use] = next < 0 ? [] : uses.splice(0, next + 1).slice(-1);
+    const on = use ? switches.use(use) : true;
     const who = line.about ? stageLink(line.about[1]) : "the inputs of the pipeline";
     const [place, ...facts] = line.facts;
     return el(

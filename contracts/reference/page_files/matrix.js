@@ -12,7 +12,7 @@ function cellsOf(pipeline, name) {
   const cells = new Map();
   for (const use of usesOf(pipeline).get(name)) {
     const column = use.at + 1;
-    const on = use.at < 0 ? switches.condition(use.on) : switches.line(use.at, use);
+    const on = switches.use(use);
     const known = cells.get(column);
     cells.set(column, known ? { how: use.how === "drops" ? "drops" : "both", on: any([known.on, on]) } : { how: use.how, on });
   }
@@ -104,7 +104,7 @@ class Matrix {
       place.asked = false;
       place.row = Math.max(0, this.rows.findIndex(({ name }) => name === place.field));
       const first = this.rows.length ? Math.min(...cellsOf(this.pipeline, this.rows[place.row].name).keys()) : 0;
-      place.column = state.stage ? Math.max(0, this.pipeline.numbers.get(state.stage) + 1 || 0) : Number.isFinite(first) ? first : 0;
+      place.column = state.stage ? (this.pipeline.numbers.get(state.stage)?.[0] ?? -1) + 1 : Number.isFinite(first) ? first : 0;
       this.grid.scrollTop = place.row * SIZE.row - this.grid.clientHeight / 3;
       this.grid.scrollLeft = place.column * SIZE.column - this.grid.clientWidth / 3;
     } else {

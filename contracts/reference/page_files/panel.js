@@ -7,7 +7,7 @@ function control({ text, cases }, where) {
   const id = `${where}-${switches.pipeline.keyNumbers.get(text)}`;
   const chosen = cases[switches.cases.get(switches.pipeline.keyNumbers.get(text))]?.label ?? null;
   const options = [{ label: null, text: `${text}: left open` }, ...cases];
-  const name = el("a", { href: link({ key: text }) }, text);
+  const name = el("a", { href: link({ key: text }) }, breakable(text));
   if (cases.map(({ label }) => label).join("").length <= SHORT) {
     const buttons = options.map(({ label, text: told }, at) => {
       const input = el("input", { type: "radio", name: id, id: `${id}-${at}`, checked: label === chosen, onchange: () => choose(text, label) });
@@ -32,7 +32,7 @@ function panel() {
   const reset = el("button", { type: "button", id: "reset", onclick: () => (location.hash = link({ ...shownPage(), choice: new Map() })) }, "Leave all open");
   const outcome = switches.impossible.length
     ? "Nobody runs such a configuration."
-    : [el("a", { href: link({ view: "findings" }) }, certain ? count(certain, "finding") : "Nothing breaks"), certain ? " here" : " for certain", found.length > certain ? `, ${found.length - certain} possible` : "", "."];
+    : [el("a", { href: link({ view: "findings" }) }, certain ? count(certain, "finding") : "Nothing breaks"), found.length > certain ? `${certain ? "" : " for certain"}, ${found.length - certain} possible` : "", "."];
   return [
     el("div", { class: "panel-head" }, el("h2", {}, "Configuration"), chosen ? reset : null),
     el("p", { class: "hint" }, pipeline.keys.length ? "Choose what you run; what is off turns grey." : "No condition of this pipeline asks anything."),
@@ -51,7 +51,7 @@ function stageList() {
     const on = switches.stage(at);
     const how = [...new Set(uses.filter((use) => use.at === at).map((use) => use.how))];
     const sign = broken.has(name) ? el("span", { class: `alert ${broken.get(name)}`, title: "something breaks here" }, "!") : null;
-    return el("li", { class: `${greyed(on)} ${how.length ? "touched" : ""}` }, el("a", { href: link({ stage: name }), "aria-current": name === state.stage ? "page" : null }, mark(on), el("span", { class: "stage-name" }, name), how.length ? el("small", {}, how.join(", ")) : null, sign));
+    return el("li", { class: `${greyed(on)} ${how.length ? "touched" : ""}` }, el("a", { href: link({ stage: name }), "aria-current": name === state.stage ? "page" : null }, mark(on), el("span", { class: "stage-name" }, breakable(name)), how.length ? el("small", {}, how.join(", ")) : null, sign));
   });
   return [el("h2", {}, el("a", { href: link() }, pipeline.name)), el("ol", {}, items)];
 }

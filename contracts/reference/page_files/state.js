@@ -7,7 +7,8 @@ const data = JSON.parse(byId("data").textContent);
 const pipelines = new Map(data.pipelines.map((pipeline) => [pipeline.name, indexed(pipeline)]));
 
 function indexed(pipeline) {
-  const numbers = new Map(pipeline.stages.map((stage, at) => [stage.name, at]));
+  const numbers = new Map(pipeline.stages.map(({ name }) => [name, []])); // a stage may stand at several places
+  pipeline.stages.forEach(({ name }, at) => numbers.get(name).push(at));
   const fields = new Map(pipeline.fields.map((field) => [field.name, field]));
   const keys = new Map(pipeline.keys.map((key, at) => [key.text, at]));
   const conditions = new Map(pipeline.conditions.map((condition, at) => [condition.text, at]));

@@ -33,6 +33,11 @@ class Switches {
     return this.condition(this.pipeline.stages[at].on);
   }
 
+  /** Whether a stage of this name runs, at one of its places. */
+  stages(name) {
+    return any((this.pipeline.numbers.get(name) ?? []).map((at) => this.stage(at)));
+  }
+
   /** Whether a line about a field of a stage is so. */
   line(at, line) {
     return all([this.stage(at), this.condition(line.on ?? null)]);
@@ -40,10 +45,13 @@ class Switches {
 
   /** Whether a field is anywhere in the pipeline: given to it, or read or written by a stage that runs. */
   field(name) {
-    const answers = (usesOf(this.pipeline).get(name) ?? []).map(({ at, on }) =>
-      at < 0 ? this.condition(on) : this.line(at, { on }),
-    );
-    return any(answers);
+    const uses = usesOf(this.pipeline).get(name) ?? [];
+    return any(uses.filter(({ how }) => how !== "drops").map((use) => this.use(use)));
+  }
+
+  /** Whether one use of a field is so. */
+  use({ at, on }) {
+    return at < 0 ? this.condition(on) : this.line(at, { on });
   }
 
   holds([kind, ...of]) {

@@ -9,7 +9,7 @@ function shown() {
   if (state.field && state.field in data.fields) return [tabs(), banner(), fieldPage(state.field)];
   if (!switches) return homePage();
   if (state.view === "findings") return [tabs(), banner(), findingsPage()];
-  if (switches.pipeline.numbers.has(state.stage)) return [tabs(), banner(), stagePage(switches.pipeline.numbers.get(state.stage))];
+  if (switches.pipeline.numbers.has(state.stage)) return [tabs(), banner(), switches.pipeline.numbers.get(state.stage).map(stagePage)];
   if (switches.pipeline.conditionNumbers.has(state.condition)) return [tabs(), banner(), conditionPage(state.condition)];
   if (switches.pipeline.keyNumbers.has(state.key)) return [tabs(), banner(), keyPage(state.key)];
   const asked = PAGES.find((page) => page in state);

@@ -25,8 +25,11 @@ function mark(answer) {
 /** "off" where something is off, to grey it out. */
 const greyed = (answer) => (answer === false ? "off" : "");
 
-const stageLink = (name, text = name) => el("a", { href: link({ stage: name }) }, text);
-const fieldLink = (name, text = name) => el("a", { href: link({ field: name }), class: "name" }, text);
+/** A name that may be broken where a person would break it. */
+const breakable = (name) => name.split(/(?<=[_/.])/).flatMap((part, at) => (at ? [el("wbr"), part] : [part]));
+
+const stageLink = (name) => el("a", { href: link({ stage: name }) }, breakable(name));
+const fieldLink = (name, text = name) => el("a", { href: link({ field: name }), class: "name" }, breakable(text));
 const codeLink = (code) => el("a", { href: link({ code }), class: "code" }, code);
 
 /** A sentence: texts, and links to stages and fields. A condition is a link to what it switches. */
@@ -35,8 +38,7 @@ function sentence(parts) {
     if (typeof part === "string") return part.startsWith("where ") ? ["where ", conditionLink(part.slice(6))] : part;
     const [kind, name, text] = part;
     if (kind === "field") return fieldLink(name, text);
-    const at = switches.pipeline.numbers.get(name);
-    return el("a", { href: link({ stage: name }), class: at === undefined ? "" : greyed(switches.stage(at)) }, text);
+    return el("a", { href: link({ stage: name }), class: greyed(switches.stages(name)) }, breakable(text));
   });
 }
 
@@ -47,7 +49,7 @@ function conditionLink(text) {
 
 /** A heading with a name, and what is small beside it. */
 const heading = (kind, name, ...beside) =>
-  el("div", { class: "heading" }, el("p", { class: "kind" }, kind), el("h1", { tabindex: "-1" }, name), el("div", { class: "beside" }, beside));
+  el("div", { class: "heading" }, el("p", { class: "kind" }, kind), el("h1", { tabindex: "-1" }, breakable(name)), el("div", { class: "beside" }, beside));
 
 const paragraphs = (texts) => texts.map((text) => el("p", { class: "about" }, text));
 
@@ -58,7 +60,7 @@ const empty = (text) => el("p", { class: "empty" }, text);
 /** A table whose first cells are headings of their rows. Rows are [class, cells]. */
 function table(columns, rows) {
   const head = el("thead", {}, el("tr", {}, columns.map((name) => el("th", { scope: "col" }, name))));
-  const body = rows.map(([name, first, ...rest]) =>
+  const body = rows.map(([name, [first, ...rest]]) =>
     el("tr", { class: name }, el("th", { scope: "row" }, first), rest.map((cell, at) => el("td", { "data-of": columns[at + 1] }, cell))),
   );
   return el("div", { class: "wide" }, el("table", {}, head, el("tbody", {}, body)));
