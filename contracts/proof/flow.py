@@ -56,6 +56,7 @@ class Flow:
         valid: the points that are looked at.
         live: the points in which each stage runs.
         edges: who reads what of whom: number of the writer (-1: the inputs), of the reader, and key.
+        delivered: whose values the outputs are: number of the writer, and key.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Flow:
         self._state = State()
         self.live: list[int] = []
         self.edges: dict[tuple[int, int, str], None] = {}  # a set that keeps its order
+        self.delivered: set[tuple[int, str]] = set()
         self._found: dict[Violation, int] = {}
         self._ends = LooseEnds(self.stages, pipeline.inputs)
         self.findings = self._run()
@@ -221,6 +223,7 @@ class Flow:
             violation = Violation(code="BP001", field=key, expected="an output of the pipeline", hint=hint)
             self._add(violation, "outputs", absent)
         for points, held in self._state.fields.get(key, ()):
+            self.delivered.add((held.stage, key))
             if not held.field.required:
                 hint = f"{by_words(held.writer)} may leave it out; make it required there"
                 violation = Violation(code="BP001", field=key, expected="an output of the pipeline", hint=hint)

@@ -127,15 +127,17 @@ class _Pipeline:
         pipeline = self._view.pipeline
         schemas = [pipeline.inputs, *(side for stage in pipeline.stages for side in (stage.reads, stage.writes))]
         names = {columns_key(column): column.name for schema in schemas for column in schema.columns}
+        keys = self._flow.space.keys()
         for violation, points in zip(self._flow.findings, self._flow.broken, strict=True):
             regions, whole = self._flow.space.regions(points, self._flow.valid, REGIONS)
+            smallest = ", ".join(keys[key][1][case].text for key, case in regions[0].items())
             yield {
                 "code": violation.code,
                 "severity": violation.severity,
                 "stage": violation.where.stage,
                 "side": violation.where.boundary,
                 "field": names.get(violation.field, violation.field),
-                "text": sentence(violation),
+                "text": sentence(violation).removesuffix(f"with {smallest}").removesuffix("; "),  # it is told apart
                 "regions": [[list(fixed) for fixed in region.items()] for region in regions],
                 "whole": whole,
             }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 
 from batchpact.contracts.proof.flow import Flow
 from batchpact.contracts.proof.open_columns import columns_key
@@ -46,7 +47,7 @@ class View:
         for at, stage in enumerate(self.pipeline.stages):
             if stage.name == name:
                 yield self.stage(at)
-        if next(self._declarations(name), None) is not None:
+        if name in self._concerned:
             yield self.field(name)
 
     # --- a stage ---
@@ -63,7 +64,7 @@ class View:
         reads, writes = declared(stage.reads), declared(stage.writes)
         lines += [_of_field("reads", field, self._sources(at, field)) for field in reads]
         lines += [] if reads else [_line("reads", "nothing")]
-        lines += [_of_field("writes", field, self._read_by(at, columns_key(field))) for field in writes]
+        lines += [_of_field("writes", field, self._read_by(at, field)) for field in writes]
         lines += [] if writes else [_line("writes", "nothing")]
         if stage.drops:
             lines.append(Line("drops", None, (joined([Ref("field", key, key) for key in stage.drops]),)))
@@ -88,12 +89,19 @@ class View:
         names = [self._stage_ref(writer) if writer >= 0 else "the inputs" for writer in writers]
         return ("written by ", *joined(list(dict.fromkeys(names))))
 
-    def _read_by(self, writer: int, key: str) -> Words:
+    def _read_by(self, writer: int, field: FieldSpec) -> Words:
+        key = columns_key(field)
         names: list[str | Ref] = [
             self._stage_ref(reader) for reader in sorted(set(self._readers.get((writer, key), [])))
         ]
-        wanted = ["the outputs"] if key in self.pipeline.outputs else []
+        wanted = ["the outputs"] if self.is_delivered(writer, field) else []
         return ("read by ", *joined([*names, *wanted])) if names or wanted else ("nobody reads it",)
+
+    def is_delivered(self, writer: int, field: FieldSpec) -> bool:
+        """Whether an output of the pipeline is what this writer (-1: the inputs) has written, or merged into it."""
+        key = columns_key(field)
+        merged = key in self.pipeline.outputs and field.merge is not None
+        return merged or (writer, key) in self.flow.delivered
 
     def _stage_ref(self, at: int) -> Ref:
         name = self.pipeline.stages[at].name
@@ -109,8 +117,9 @@ class View:
     def _path(self, name: str) -> Iterator[Line]:
         given = declared_as(self.pipeline.inputs, name)
         if given is not None:
-            yield Line("inputs", None, (*_facts(given), self._read_by(-1, columns_key(given))))
-        for at, stage in enumerate(self.pipeline.stages):
+            yield Line("inputs", None, (*_facts(given), self._read_by(-1, given)))
+        for at in self._concerned.get(name, ()):
+            stage = self.pipeline.stages[at]
             if self.flow.one and not self.flow.live[at]:
                 continue
             ref = self._stage_ref(at)
@@ -119,14 +128,29 @@ class View:
             if read is not None:
                 yield Line("reads", ref, (*_facts(read), *under, self._sources(at, read)))
             if written is not None:
-                yield Line("writes", ref, (*_facts(written), *under, self._read_by(at, columns_key(written))))
+                yield Line("writes", ref, (*_facts(written), *under, self._read_by(at, written)))
             if name in stage.drops:
                 yield Line("drops", ref, ())
 
     def _declarations(self, name: str) -> Iterator[FieldSpec]:
-        schemas = [self.pipeline.inputs]
-        schemas += [schema for stage in self.pipeline.stages for schema in (stage.reads, stage.writes)]
+        stages = [self.pipeline.stages[at] for at in self._concerned.get(name, ())]
+        schemas = [self.pipeline.inputs, *(schema for stage in stages for schema in (stage.reads, stage.writes))]
         yield from (field for schema in schemas if (field := declared_as(schema, name)) is not None)
+
+    @cached_property
+    def _concerned(self) -> dict[str, list[int]]:
+        """The stages that declare or drop a field, by whatever a user may call it; none where only the inputs do."""
+        found: dict[str, dict[int, None]] = {}
+        for field in declared(self.pipeline.inputs):
+            for name in _names(field):
+                found.setdefault(name, {})
+        for at, stage in enumerate(self.pipeline.stages):
+            for field in (*declared(stage.reads), *declared(stage.writes)):
+                for name in _names(field):
+                    found.setdefault(name, {})[at] = None
+            for name in stage.drops:
+                found.setdefault(name, {})[at] = None
+        return {name: list(stages) for name, stages in found.items()}
 
 
 def declared(schema: SchemaSpec) -> Sequence[FieldSpec]:
@@ -140,8 +164,13 @@ def declared_as(schema: SchemaSpec, name: str) -> FieldSpec | None:
 
 
 def name_of(field: FieldSpec) -> str:
-    """What a field is called: its key; the attribute of open columns."""
+    """What a reference calls a field: its key; open columns, which have one each, by their attribute."""
     return field.key if field.named_by is None else field.name
+
+
+def _names(field: FieldSpec) -> set[str]:
+    """What a user may call a field."""
+    return {name_of(field), field.key}
 
 
 def _line(label: str, text: str) -> Line:

@@ -70,13 +70,27 @@ function findingList(found, title = "What breaks") {
   return found.length ? section(title, el("ul", { class: "findings" }, found.map(finding))) : null;
 }
 
-/** What contracts declare, each with its policies. */
+/** What contracts declare, each with its policies; those that say the same are one row. */
 function declarations(name) {
-  const rows = data.fields[name].declared.map(({ owner, side, place, details, about }) => [
+  const { declared } = data.fields[name];
+  const meanings = new Set(declared.map(({ about }) => about));
+  const alike = new Map();
+  for (const { owner, ...said } of declared) {
+    const key = JSON.stringify(said);
+    if (!alike.has(key)) alike.set(key, { ...said, owners: [] });
+    alike.get(key).owners.push(owner);
+  }
+  const rows = [...alike.values()].map(({ owners, side, place, details, about }) => [
     "",
-    [ownerLink(owner, side), side, el("code", {}, place), el("ul", { class: "details" }, details.map((text) => el("li", {}, text))), about],
+    [
+      side,
+      between(owners.map((owner) => ownerLink(owner, side)), ", "),
+      el("code", {}, place),
+      el("ul", { class: "details" }, details.map((text) => el("li", {}, text))),
+      meanings.size > 1 ? about : null,
+    ],
   ]);
-  return table(["Declared by", "As", "Place", "Details", "Meaning"], rows);
+  return table(["As", "Declared by", "Place", "Details", meanings.size > 1 ? "Meaning" : ""], rows);
 }
 
 function ownerLink(owner, side) {
