@@ -1,6 +1,43 @@
-// The lineage graph of a pipeline, as it was laid out.
+// The lineage graph of a pipeline, as it was laid out beforehand: what is off turns grey, and what a page is about
+// stands out.
 
-/** The graph; where stages are named, these stand out. */
-function graph() {
-  return null;
+/** The graph of a pipeline; with a stage (its number) or a field, what these have to do with is emphasised. */
+function graph(pipeline, about = {}) {
+  if (!pipeline.graph) return null;
+  const drawing = document.importNode(new DOMParser().parseFromString(pipeline.graph, "image/svg+xml").documentElement, true);
+  const emphasised = "stage" in about || "field" in about;
+  const lit = new Set("stage" in about ? [String(about.stage)] : []);
+  for (const edge of drawing.querySelectorAll("[data-writer]")) {
+    const { writer, reader, fields } = edge.dataset;
+    const here = fields.split(" ").includes(about.field) || [writer, reader].includes(String(about.stage));
+    if (here && about.field) lit.add(writer).add(reader);
+    edge.classList.toggle("lit", here);
+    edge.classList.toggle("dim", emphasised && !here);
+    edge.classList.toggle("off", [writer, reader].some((at) => runs(at) === false));
+  }
+  for (const { at } of about.field ? usesOf(pipeline).get(about.field) : []) lit.add(String(at));
+  for (const node of drawing.querySelectorAll("[data-at]")) {
+    const { at, stage } = node.dataset;
+    node.classList.toggle("lit", emphasised && lit.has(at));
+    node.classList.toggle("dim", emphasised && !lit.has(at));
+    node.classList.toggle("off", runs(at) === false);
+    if (stage) node.addEventListener("click", () => (location.hash = link({ stage })));
+  }
+  const wide = Number(drawing.getAttribute("width"));
+  drawing.style.setProperty("--wide", `${wide}px`);
+  const frame = el("div", { class: "graph", tabindex: "0", role: "group", "aria-label": "Lineage graph; arrows scroll it" }, drawing);
+  queueMicrotask(() => bringIntoSight(frame, drawing.querySelector(emphasised ? ".node.lit" : ".node")));
+  return section("Lineage", frame);
+}
+
+/** Whether what a number stands for runs; inputs and outputs do. */
+const runs = (at) => (switches.pipeline.stages[at] ? switches.stage(at) : true);
+
+/** Scroll a frame, and nothing but it, so that something in it is in the middle. */
+function bringIntoSight(frame, element) {
+  if (!element) return;
+  const inside = element.getBoundingClientRect();
+  const outside = frame.getBoundingClientRect();
+  frame.scrollTop += inside.top - outside.top - (frame.clientHeight - inside.height) / 2;
+  frame.scrollLeft += inside.left - outside.left - (frame.clientWidth - inside.width) / 2;
 }

@@ -11,14 +11,14 @@ function fieldsOfStage(at, label, last) {
     return [
       greyed(switches.line(at, line)),
       [
-        [fieldLink(name, text), mark(switches.line(at, line))],
+        [fieldLink(name, text), line.on === null ? null : mark(switches.line(at, line))],
         el("code", {}, place),
         between(facts.map(sentence), "; "),
         sentence(more),
       ],
     ];
   });
-  return table(["Field", "Declared", "If", last], rows);
+  return table(["Field", "Declared", "Condition", last], rows);
 }
 
 /** The lines of a field: its path along the pipeline. */

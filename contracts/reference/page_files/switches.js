@@ -43,10 +43,11 @@ class Switches {
     return all([this.stage(at), this.condition(line.on ?? null)]);
   }
 
-  /** Whether a field is anywhere in the pipeline: given to it, or read or written by a stage that runs. */
+  /** Whether a batch gets to hold a field: given, or written by a stage that runs; read, where nobody writes it. */
   field(name) {
     const uses = usesOf(this.pipeline).get(name) ?? [];
-    return any(uses.filter(({ how }) => how !== "drops").map((use) => this.use(use)));
+    const made = uses.filter(({ how }) => how === "inputs" || how === "writes");
+    return any((made.length ? made : uses).map((use) => this.use(use)));
   }
 
   /** Whether one use of a field is so. */

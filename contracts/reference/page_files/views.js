@@ -123,7 +123,7 @@ function stagePage(at) {
     findingList(switches.findings().filter((one) => one.stage === stage.name)),
     section("Reads", fieldsOfStage(at, "reads", "Comes from")),
     section("Writes", fieldsOfStage(at, "writes", "Goes to")),
-    graph(pipeline, [stage.name]),
+    graph(pipeline, { stage: at }),
     el("nav", { class: "steps", "aria-label": "Neighbours" }, step(at - 1, (name) => `← ${name}`), step(at + 1, (name) => `${name} →`)),
   ];
 }
@@ -134,7 +134,6 @@ function fieldPage(name) {
   const others = [...pipelines.values()].filter((pipeline) => pipeline !== switches?.pipeline && pipeline.fieldsByName.has(name));
   const elsewhere = others.map((pipeline) => el("a", { href: link({ pipeline: pipeline.name, field: name }) }, pipeline.name));
   const meanings = field?.about ?? [...new Set(data.fields[name].declared.map(({ about }) => about).filter(Boolean))];
-  const uses = field ? usesOf(switches.pipeline).get(name) : [];
   const on = field ? switches.field(name) : true;
   return [
     heading("Field", name, chips(name), field && el("span", { class: `state ${SWITCHED[on][0]}` }, mark(on), { true: "in the batch", false: "not in this configuration", null: "depends on the configuration" }[on])),
@@ -142,7 +141,7 @@ function fieldPage(name) {
     field && [
       findingList(switches.findings().filter((one) => one.field === name)),
       section(["Path through ", switches.pipeline.name], strip(name), pathOfField(field)),
-      graph(switches.pipeline, uses.filter(({ at }) => at >= 0).map(({ at }) => switches.pipeline.stages[at].name)),
+      graph(switches.pipeline, { field: name }),
     ],
     !field && switches && empty(`It is nowhere in the pipeline ${switches.pipeline.name}.`),
     elsewhere.length ? el("p", {}, "Other pipelines with this field: ", between(elsewhere, ", "), ".") : null,
