@@ -164,7 +164,7 @@ def declared_as(schema: SchemaSpec, name: str) -> FieldSpec | None:
 
 
 def name_of(field: FieldSpec) -> str:
-    """What a reference calls a field: its key; open columns, which have one each, by their attribute."""
+    """What a field is called: its key; the attribute of open columns."""
     return field.key if field.named_by is None else field.name
 
 
