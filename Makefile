@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALL = python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 EDITABLE = --no-build-isolation --editable
 
-.PHONY: demo test test-peers test-oldest explore check lock types pyright format bench clean
+.PHONY: demo test test-peers test-oldest explore check lock site types pyright format bench clean
 
 # BACKEND=local or BACKEND=ray: the stages that need a model run on groups of workers.
 DEMO = .venv$(if $(filter ray,$(BACKEND)),-peers)
@@ -37,6 +37,9 @@ check: .venv/.stamp types pyright  # style, types, floors, drift of the vocabula
 
 lock: .venv/.stamp  # what the contracts of schemas/rl say, in a file whose changes can be reviewed
 	.venv/bin/batchpact lock --file docs/batchpact.lock.json
+
+site: .venv/.stamp build/types/batchpact  # the docs as a site, in build/site; a link that leads nowhere fails
+	PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/zensical build --strict --clean
 
 types: .venv/.stamp build/types/batchpact
 	.venv/bin/mypy -p batchpact.schemas -p batchpact.dataproto -p batchpact.contracts -p grpo_arithmetic

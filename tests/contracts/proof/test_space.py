@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from batchpact.contracts.proof.space import Space
 from batchpact.schemas import Condition, DeclarationError, config, meta, present
-from batchpact.schemas.condition_specs import UNKNOWN, SubjectSpec
+from batchpact.schemas.condition_specs import UNKNOWN, SubjectSpec, questions_in
 
 ESTIMATOR, KL, N = config("algorithm.adv_estimator"), config("use_kl"), config("rollout.n")
 GAE, GRPO = ESTIMATOR == "gae", ESTIMATOR == "grpo"
@@ -181,3 +181,58 @@ def test_constraints_that_exclude_each_other_are_refused() -> None:
 def test_a_space_without_end_is_refused() -> None:
     with pytest.raises(DeclarationError, match=r"2097152 configurations of 'k0', 'k1', .* at most 1048576; state what"):
         space(*(config(f"k{number}") for number in range(21)))
+
+
+# --- regions ----------------------------------------------------------------------------------------------------------
+
+
+def regions(made: Space, condition: Condition, most: int = 8) -> tuple[list[list[str]], bool]:
+    """Regions in words."""
+    found, whole = made.regions(made.points_of(condition.spec), made.valid, most)
+    keys = made.keys()
+    return [[keys[key][1][case].text for key, case in region.items()] for region in found], whole
+
+
+def test_a_set_is_told_as_configurations_with_few_keys() -> None:
+    made = space(KL, GAE, N > 1)
+
+    assert regions(made, GAE | (KL & (N > 1))) == (
+        [["algorithm.adv_estimator='gae'"], ["use_kl=True", "rollout.n=2"]],
+        True,
+    )
+    assert regions(made, GAE | (KL & (N > 1)), most=1) == ([["algorithm.adv_estimator='gae'"]], False)
+    assert regions(made, GAE & ~GAE) == ([], True)
+    assert regions(made, GAE | ~GAE) == ([[]], True)
+
+
+@given(st.sets(st.integers(0, 11)))
+def test_regions_are_together_the_set(chosen: set[int]) -> None:
+    made = space(KL, GAE, GRPO, N > 1)
+    points = sum(1 << at for at in chosen)
+
+    found, whole = made.regions(points, made.valid, most=12)
+
+    covered = 0
+    for region in found:
+        inside = made.valid
+        for key, case in region.items():
+            answers = made.keys()[key][1][case].answers
+            tests = {0: [KL], 1: [GAE, GRPO], 2: [N > 1]}[key]
+            for test, answer in zip(tests, answers, strict=True):
+                inside &= made.points_of((test if answer else ~test).spec)
+        covered |= inside
+    assert (covered, whole) == (points, True)
+
+
+def test_a_key_is_told_with_the_values_that_stand_for_each_case() -> None:
+    made = space(ESTIMATOR.isin(["rloo", "grpo", "rloo"]), GAE)
+
+    ((name, cases),) = made.keys()
+    assert name == "algorithm.adv_estimator"
+    assert [(case.text, case.values) for case in cases] == [
+        ("algorithm.adv_estimator='rloo'", ("'rloo'", "'grpo'")),
+        ("algorithm.adv_estimator='gae'", ("'gae'",)),
+        ("algorithm.adv_estimator neither 'rloo' nor 'grpo' nor 'gae'", ()),
+    ]
+    (test,) = questions_in(GAE.spec)
+    assert made.passing(test) == (0, [1])

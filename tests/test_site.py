@@ -1,0 +1,50 @@
+"""The docs site: every page is in its navigation, every public name in its API pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
+
+
+class Loader(yaml.SafeLoader):
+    """The settings name functions of their extensions by a tag, which nobody calls here."""
+
+
+Loader.add_multi_constructor("tag:yaml.org,2002:python/name:", lambda loader, suffix, node: suffix)
+SITE: dict[str, Any] = yaml.load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"), Loader)
+
+
+def pages(nav: object) -> Iterator[str]:
+    """The pages in a part of the navigation."""
+    if isinstance(nav, str):
+        yield nav
+    elif isinstance(nav, dict):
+        yield from pages(list(nav.values()))
+    elif isinstance(nav, list):
+        for part in nav:
+            yield from pages(part)
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    there = sorted(
+        path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md") if DOCS / "examples" not in path.parents
+    )
+
+    assert sorted(pages(SITE["nav"])) == there
+
+
+@pytest.mark.parametrize("package", ["schemas", "dataproto", "contracts"])
+def test_the_api_page_of_a_package_shows_it(package: str) -> None:
+    """mkdocstrings lists what stands in `__all__`; the names are held by the tests of the surface."""
+    text = (DOCS / "api" / f"{package}.md").read_text(encoding="utf-8")
+
+    assert f"::: batchpact.{package}\n" in text
+    assert import_module(f"batchpact.{package}").__all__
