@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from batchpact.contracts.proof.open_columns import columns_key
 from batchpact.contracts.reference.details import details
 from batchpact.contracts.reference.project import Declaration, Project
+from batchpact.contracts.reference.svg import svg
 from batchpact.contracts.reference.switches import Switches
 from batchpact.contracts.reference.told import Line, Told
 from batchpact.contracts.reference.view import View, declared, name_of
@@ -89,6 +90,7 @@ class _Pipeline:
             "always": [self._condition(condition, -1) for condition in pipeline.always],
             "findings": list(self._findings()),
             "conditions": self._conditions,
+            "graph": svg(self._view),
         }
 
     def _stage(self, at: int) -> Plain:

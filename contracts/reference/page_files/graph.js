@@ -1,6 +1,12 @@
 // The lineage graph of a pipeline, as it was laid out beforehand: what is off turns grey, and what a page is about
 // stands out.
 
+/** A whole graph is shown at first where it is still readable. */
+const READABLE = 0.55;
+
+/** How large graphs are shown, once somebody has said so. */
+let zoom = null;
+
 /** The graph of a pipeline; with a stage (its number) or a field, what these have to do with is emphasised. */
 function graph(pipeline, about = {}) {
   if (!pipeline.graph) return null;
@@ -23,11 +29,26 @@ function graph(pipeline, about = {}) {
     node.classList.toggle("off", runs(at) === false);
     if (stage) node.addEventListener("click", () => (location.hash = link({ stage })));
   }
-  const wide = Number(drawing.getAttribute("width"));
-  drawing.style.setProperty("--wide", `${wide}px`);
   const frame = el("div", { class: "graph", tabindex: "0", role: "group", "aria-label": "Lineage graph; arrows scroll it" }, drawing);
-  queueMicrotask(() => bringIntoSight(frame, drawing.querySelector(emphasised ? ".node.lit" : ".node")));
-  return section("Lineage", frame);
+  const wide = Number(drawing.getAttribute("width"));
+  const center = () => bringIntoSight(frame, drawing.querySelector(emphasised ? ".node.lit" : ".node"));
+  const whole = () => Math.min(1, (frame.clientWidth - 2) / wide);
+  const scale = () => zoom ?? (whole() < READABLE ? 1 : whole());
+  const show = () => {
+    drawing.style.width = `${wide * scale()}px`;
+    center();
+  };
+  queueMicrotask(show);
+  const button = (id, text, label, wanted) => {
+    const zoomed = () => show((zoom = wanted()));
+    return el("button", { type: "button", id, "aria-label": label, onclick: zoomed }, text);
+  };
+  const buttons = [
+    button("smaller", "−", "Smaller", () => scale() / 1.25),
+    button("larger", "+", "Larger", () => scale() * 1.25),
+    button("whole", "Whole", "Show the whole graph", whole),
+  ];
+  return section("Lineage", el("div", { class: "zoom" }, buttons), frame);
 }
 
 /** Whether what a number stands for runs; inputs and outputs do. */

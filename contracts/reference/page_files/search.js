@@ -31,7 +31,8 @@ function entries() {
 
 /** How well an entry fits the words; 0 where it does not. */
 function fit({ lower, said, to }, words) {
-  let points = 0;
+  const phrase = words.join(" ");
+  let points = lower.includes(phrase) ? 5 : said.includes(phrase) ? 2 : 0;
   for (const word of words) {
     const at = lower.indexOf(word);
     if (at < 0 && !said.includes(word)) return 0;

@@ -14,6 +14,7 @@ function render() {
   byId("stages").replaceChildren(...stageList().flat(Infinity));
   byId("panel").replaceChildren(...panel().flat(Infinity).filter(Boolean));
   document.body.classList.toggle("bare", !switches);
+  document.body.classList.toggle("fixed", switches?.pipeline.keys.length === 0);
   byId("chosen").hidden = !switches?.cases.size;
   byId("chosen").textContent = String(switches?.cases.size ?? "");
   for (const [element, top] of heads) element.scrollTop = top;

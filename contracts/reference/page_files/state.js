@@ -37,7 +37,8 @@ function parse(hash) {
     if (name.startsWith(CHOICE)) found.choice.set(name.slice(CHOICE.length), value);
     else if (name === "pipeline" ? pipelines.has(value) : PAGES.includes(name)) found[name] = value;
   }
-  if (!found.pipeline && pipelines.size && (pipelines.size === 1 || PAGES.some((page) => page in found))) {
+  const alone = "code" in found || "owner" in found || found.view === "codes";
+  if (!found.pipeline && pipelines.size && (pipelines.size === 1 || (!alone && PAGES.some((page) => page in found)))) {
     found.pipeline = pipelines.keys().next().value;
   }
   return found;

@@ -2,18 +2,19 @@
 
 /** Every page: what the state names. */
 function shown() {
-  if (state.view === "codes") return codesPage();
-  if (state.code) return codePage(data.codes.find(({ code }) => code === state.code));
-  if (state.owner) return ownerPage(state.owner);
-  if (state.view === "matrix" && switches) return [tabs(), banner(), matrixPage()];
-  if (state.field && state.field in data.fields) return [tabs(), banner(), fieldPage(state.field)];
+  const above = switches && [tabs(), banner()];
+  if (state.view === "codes") return [above, codesPage()];
+  if (state.code) return [above, codePage(data.codes.find(({ code }) => code === state.code))];
+  if (state.owner) return [above, ownerPage(state.owner)];
+  if (state.view === "matrix" && switches) return [above, matrixPage()];
+  if (state.field && state.field in data.fields) return [above, fieldPage(state.field)];
   if (!switches) return homePage();
-  if (state.view === "findings") return [tabs(), banner(), findingsPage()];
-  if (switches.pipeline.numbers.has(state.stage)) return [tabs(), banner(), switches.pipeline.numbers.get(state.stage).map(stagePage)];
-  if (switches.pipeline.conditionNumbers.has(state.condition)) return [tabs(), banner(), conditionPage(state.condition)];
-  if (switches.pipeline.keyNumbers.has(state.key)) return [tabs(), banner(), keyPage(state.key)];
+  if (state.view === "findings") return [above, findingsPage()];
+  if (switches.pipeline.numbers.has(state.stage)) return [above, switches.pipeline.numbers.get(state.stage).map(stagePage)];
+  if (switches.pipeline.conditionNumbers.has(state.condition)) return [above, conditionPage(state.condition)];
+  if (switches.pipeline.keyNumbers.has(state.key)) return [above, keyPage(state.key)];
   const asked = PAGES.find((page) => page in state);
-  return [tabs(), banner(), asked ? missingPage(asked, state[asked]) : pipelinePage(), asked || pipelines.size > 1 ? null : loose()];
+  return [above, asked ? missingPage(asked, state[asked]) : pipelinePage(), asked || pipelines.size > 1 ? null : loose()];
 }
 
 function tabs() {
@@ -26,7 +27,7 @@ function tabs() {
     tab("Overview", {}, overview),
     tab("Matrix", { view: "matrix" }, state.view === "matrix"),
     tab(["Findings", number ? el("span", { class: "count" }, String(number)) : null], { view: "findings" }, state.view === "findings"),
-    tab("Codes", { view: "codes" }, false),
+    tab("Codes", { view: "codes" }, state.view === "codes" || "code" in state),
   );
 }
 
@@ -221,7 +222,7 @@ function codePage(code) {
     heading("Error code", `${code.code} ${code.title}`),
     codeFacts(code),
     section("In this project", found.length ? el("ul", { class: "plain" }, found) : empty("check finds it in no pipeline.")),
-    el("p", {}, el("a", { href: link({ view: "codes" }) }, "All codes")),
+    section("Others", el("a", { href: link({ view: "codes" }) }, "All codes")),
   ];
 }
 
