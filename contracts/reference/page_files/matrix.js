@@ -4,6 +4,9 @@
 const SIZE = { row: 26, column: 28, name: 230, head: 170 };
 const SIGNS = { reads: ["○", "reads"], writes: ["●", "writes"], both: ["◉", "reads and writes"], drops: ["✕", "drops"], inputs: ["●", "given"], outputs: ["○", "wanted at the end"] };
 
+/** So many rows above and below those in sight are in the document, too. */
+const BESIDE = 25;
+
 /** Where the matrix was left, so that a change of the configuration does not move it. */
 let place = { pipeline: null, field: null };
 
@@ -122,13 +125,12 @@ class Matrix {
 
   /** Put the rows in sight, and some beside them, into the document. */
   draw(anew, everything = false) {
-    const height = this.grid.clientHeight || 600;
-    let first = Math.max(0, Math.floor(this.grid.scrollTop / SIZE.row) - 15);
-    let last = Math.min(this.rows.length, first + Math.ceil(height / SIZE.row) + 30);
-    if (everything) [first, last] = [0, this.rows.length];
-    if (!anew && first === this.first && last === this.last) return;
-    [this.first, this.last] = [first, last];
-    const rows = this.rows.slice(first, last).map((field, at) => this.row(field, first + at));
+    const top = Math.floor(this.grid.scrollTop / SIZE.row);
+    const bottom = Math.min(this.rows.length, top + Math.ceil((this.grid.clientHeight || 600) / SIZE.row));
+    if (!anew && top >= this.first && bottom <= this.last) return;
+    this.first = everything ? 0 : Math.max(0, top - BESIDE);
+    this.last = everything ? this.rows.length : Math.min(this.rows.length, bottom + BESIDE);
+    const rows = this.rows.slice(this.first, this.last).map((field, at) => this.row(field, this.first + at));
     this.body.replaceChildren(...rows);
     this.grid.setAttribute("aria-activedescendant", "matrix-cell");
     if (!this.rows.length) this.body.replaceChildren(el("p", { class: "empty" }, "No field has this in its name."));

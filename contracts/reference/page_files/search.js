@@ -1,6 +1,6 @@
 // The search: over names first, then over descriptions, as somebody types.
 
-const SHOWN = 40;
+const SHOWN = 25;
 
 /** Everything that can be found: what it is, its name, what is said of it, and where it is. */
 function entries() {

@@ -75,6 +75,11 @@ class Switches {
 
   /** The findings that are in the chosen configurations, the certain ones and the errors first. */
   findings() {
+    this.found ??= this.ranked();
+    return this.found;
+  }
+
+  ranked() {
     const found = this.pipeline.findings.map((finding) => ({ ...finding, level: this.finding(finding) }));
     const rank = ({ level, severity }) => (level === "certain" ? 0 : 2) + (severity === "error" ? 0 : 1);
     return found.filter(({ level }) => level).sort((one, other) => rank(one) - rank(other));

@@ -21,6 +21,18 @@ def chromium() -> str:
     return found
 
 
+TYPE = """text => {
+    const input = document.getElementById("search");
+    input.focus();
+    const began = performance.now();
+    input.value = text;
+    input.dispatchEvent(new Event("input"));
+    document.getElementById("results").getBoundingClientRect();  // laid out, too
+    return performance.now() - began;
+}"""
+"""In JavaScript: milliseconds from the text in the field to the list of results."""
+
+
 # Of a module, not of the session: while Playwright runs, this thread has an event loop, and tests that bring their own
 # cannot run.
 @pytest.fixture(scope="module")

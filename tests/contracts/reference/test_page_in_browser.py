@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from batchpact.contracts.reference.page import page as page_of
 from batchpact.contracts.reference.project import Project
-from tests.contracts.reference.browser import Opened
+from tests.contracts.reference.browser import TYPE, Opened
 from tests.contracts.reference.browser import browser as browser  # a fixture
 from tests.contracts.reference.explored import HOSTILE
 from tests.contracts.reference.large import large
@@ -137,6 +137,7 @@ def test_the_path_of_a_field_stands_out_in_the_graph(opened: Opened) -> None:
     page = opened.go(f"{PLAN}&field=scores")
 
     lit = page.locator(".graph .node.lit")
+    expect(lit).to_have_count(3)
     assert [node.get_attribute("data-stage") for node in lit.all()] == ["score", "gae", "grpo"]
     page.locator(".graph .node.lit[data-stage=grpo]").click()
     arrives(page, "grpo")
@@ -364,17 +365,6 @@ def large_opened(browser: Browser, large_file: Path) -> Iterator[Opened]:
     yield (opened := Opened(context, large_file))
     context.close()
     assert opened.problems == []
-
-
-TYPE = """text => {
-    const input = document.getElementById("search");
-    input.focus();
-    const began = performance.now();
-    input.value = text;
-    input.dispatchEvent(new Event("input"));
-    document.getElementById("results").getBoundingClientRect();  // laid out, too
-    return performance.now() - began;
-}"""
 
 
 def test_three_thousand_fields_are_searched_as_somebody_types(large_opened: Opened) -> None:
