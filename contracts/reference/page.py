@@ -1,4 +1,4 @@
-"""One HTML file to explore a project's contracts: search, stages, fields, the matrix, and what configurations switch."""
+"""One HTML file to explore a project: search, stages, fields, the matrix, and what a configuration switches."""
 
 from __future__ import annotations
 
@@ -12,8 +12,12 @@ from batchpact.contracts.reference.project import Project
 from batchpact.schemas.errors import SettingError
 from batchpact.schemas.violations import Violation
 
-_SCRIPTS = ("dom", "state", "switches", "words", "lines", "views", "graph", "matrix", "panel", "search", "start")
-"""The parts of the script, in their order; they are one module."""
+_STYLES = ("base", "header", "columns", "pages", "path", "panel", "matrix", "media")
+_SCRIPTS = (
+    *("dom", "state", "switches", "words", "lines", "graph", "cells", "matrix", "panel"),
+    *("overviews", "things", "conditions", "codes", "pages", "search", "start"),
+)
+"""The parts of the style and of the script, in their order; the script is one module."""
 
 
 def page(project: Project, title: str = "batchpact") -> str:
@@ -33,10 +37,11 @@ def page(project: Project, title: str = "batchpact") -> str:
         violation = Violation(code="BP052", field="jinja2", actual=actual, expected="the page needs it", hint=hint)
         raise SettingError("in the page to explore", [violation]) from None
     script = "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
+    style = "\n".join(_read(f"{name}.css") for name in _STYLES)
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
     return environment.from_string(_read("template.html")).render(
         title=title,
-        style=_read("page.css"),
+        style=style,
         script=script,
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         data=_json(page_data(project)),
@@ -44,7 +49,7 @@ def page(project: Project, title: str = "batchpact") -> str:
 
 
 def _read(name: str) -> str:
-    return (files(__package__) / "page_files" / name).read_text(encoding="utf-8")
+    return (files("batchpact.contracts.reference") / "page_files" / name).read_text(encoding="utf-8")
 
 
 def _json(data: object) -> str:

@@ -1,14 +1,16 @@
 // Elements. Text becomes text nodes and never markup: a description may hold anything.
 
 function el(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : value);
-  }
-  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
-  return element;
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(attributes)) {
+        if (value === null || value === undefined || value === false) continue;
+        if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+        else element.setAttribute(name, value === true ? "" : value);
+    }
+    element.append(
+        ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+    );
+    return element;
 }
 
 const byId = (id) => document.getElementById(id);
@@ -20,5 +22,5 @@ const between = (items, separator) => items.flatMap((item, at) => (at ? [separat
 
 /** Say something to who cannot see it. */
 function say(text) {
-  byId("said").textContent = text;
+    byId("said").textContent = text;
 }

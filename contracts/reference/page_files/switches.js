@@ -4,86 +4,86 @@ let switches = null;
 
 /** The cases that are chosen, by the number of their key. */
 function chosenCases(pipeline, choice) {
-  const found = new Map();
-  for (const [text, label] of choice) {
-    const key = pipeline.keyNumbers.get(text);
-    const at = key === undefined ? -1 : pipeline.keys[key].cases.findIndex((one) => one.label === label);
-    if (at >= 0) found.set(key, at);
-  }
-  return found;
+    const found = new Map();
+    for (const [text, label] of choice) {
+        const key = pipeline.keyNumbers.get(text);
+        const at = key === undefined ? -1 : pipeline.keys[key].cases.findIndex((one) => one.label === label);
+        if (at >= 0) found.set(key, at);
+    }
+    return found;
 }
 
 class Switches {
-  constructor(pipeline, choice) {
-    this.pipeline = pipeline;
-    this.cases = chosenCases(pipeline, choice);
-    this.known = new Map();
-    this.impossible = pipeline.always.filter((condition) => this.condition(condition) === false);
-  }
+    constructor(pipeline, choice) {
+        this.pipeline = pipeline;
+        this.cases = chosenCases(pipeline, choice);
+        this.known = new Map();
+        this.impossible = pipeline.always.filter((condition) => this.condition(condition) === false);
+    }
 
-  /** Whether a condition holds, by its number; null as a number asks nothing. */
-  condition(number) {
-    if (number === null) return true;
-    if (!this.known.has(number)) this.known.set(number, this.holds(this.pipeline.conditions[number].test));
-    return this.known.get(number);
-  }
+    /** Whether a condition holds, by its number; null as a number asks nothing. */
+    condition(number) {
+        if (number === null) return true;
+        if (!this.known.has(number)) this.known.set(number, this.holds(this.pipeline.conditions[number].test));
+        return this.known.get(number);
+    }
 
-  /** Whether a stage runs. */
-  stage(at) {
-    return this.condition(this.pipeline.stages[at].on);
-  }
+    /** Whether a stage runs. */
+    stage(at) {
+        return this.condition(this.pipeline.stages[at].on);
+    }
 
-  /** Whether a stage of this name runs, at one of its places. */
-  stages(name) {
-    return any((this.pipeline.numbers.get(name) ?? []).map((at) => this.stage(at)));
-  }
+    /** Whether a stage of this name runs, at one of its places. */
+    stages(name) {
+        return any((this.pipeline.numbers.get(name) ?? []).map((at) => this.stage(at)));
+    }
 
-  /** Whether a line about a field of a stage is so. */
-  line(at, line) {
-    return all([this.stage(at), this.condition(line.on ?? null)]);
-  }
+    /** Whether a line about a field of a stage is so. */
+    line(at, line) {
+        return all([this.stage(at), this.condition(line.on ?? null)]);
+    }
 
-  /** Whether a batch gets to hold a field: given, or written by a stage that runs; read, where nobody writes it. */
-  field(name) {
-    const uses = usesOf(this.pipeline).get(name) ?? [];
-    const made = uses.filter(({ how }) => how === "inputs" || how === "writes");
-    return any((made.length ? made : uses).map((use) => this.use(use)));
-  }
+    /** Whether a batch gets to hold a field: given, or written by a stage that runs; read, where nobody writes it. */
+    field(name) {
+        const uses = usesOf(this.pipeline).get(name) ?? [];
+        const made = uses.filter(({ how }) => how === "inputs" || how === "writes");
+        return any((made.length ? made : uses).map((use) => this.use(use)));
+    }
 
-  /** Whether one use of a field is so. */
-  use({ at, on }) {
-    return at < 0 ? this.condition(on) : this.line(at, { on });
-  }
+    /** Whether one use of a field is so. */
+    use({ at, on }) {
+        return at < 0 ? this.condition(on) : this.line(at, { on });
+    }
 
-  holds([kind, ...of]) {
-    if (kind === "on") return this.stage(of[0]);
-    if (kind === "not") return not(this.holds(of[0]));
-    if (kind === "all") return all(of[0].map((part) => this.holds(part)));
-    if (kind === "any") return any(of[0].map((part) => this.holds(part)));
-    const chosen = this.cases.get(of[0]);
-    if (chosen !== undefined) return of[1].includes(chosen);
-    return of[1].length === 0 ? false : of[1].length === this.pipeline.keys[of[0]].cases.length ? true : null;
-  }
+    holds([kind, ...of]) {
+        if (kind === "on") return this.stage(of[0]);
+        if (kind === "not") return not(this.holds(of[0]));
+        if (kind === "all") return all(of[0].map((part) => this.holds(part)));
+        if (kind === "any") return any(of[0].map((part) => this.holds(part)));
+        const chosen = this.cases.get(of[0]);
+        if (chosen !== undefined) return of[1].includes(chosen);
+        return of[1].length === 0 ? false : of[1].length === this.pipeline.keys[of[0]].cases.length ? true : null;
+    }
 
-  /** Whether a finding is "certain", "possible", or (null) in none of the configurations that are chosen. */
-  finding({ regions, whole }) {
-    if (this.impossible.length) return null;
-    const fits = regions.filter((region) => region.every(([key, at]) => (this.cases.get(key) ?? at) === at));
-    if (fits.some((region) => region.every(([key]) => this.cases.has(key)))) return "certain";
-    return fits.length || !whole ? "possible" : null;
-  }
+    /** Whether a finding is "certain", "possible", or (null) in none of the configurations that are chosen. */
+    finding({ regions, whole }) {
+        if (this.impossible.length) return null;
+        const fits = regions.filter((region) => region.every(([key, at]) => (this.cases.get(key) ?? at) === at));
+        if (fits.some((region) => region.every(([key]) => this.cases.has(key)))) return "certain";
+        return fits.length || !whole ? "possible" : null;
+    }
 
-  /** The findings that are in the chosen configurations, the certain ones and the errors first. */
-  findings() {
-    this.found ??= this.ranked();
-    return this.found;
-  }
+    /** The findings that are in the chosen configurations, the certain ones and the errors first. */
+    findings() {
+        this.found ??= this.ranked();
+        return this.found;
+    }
 
-  ranked() {
-    const found = this.pipeline.findings.map((finding) => ({ ...finding, level: this.finding(finding) }));
-    const rank = ({ level, severity }) => (level === "certain" ? 0 : 2) + (severity === "error" ? 0 : 1);
-    return found.filter(({ level }) => level).sort((one, other) => rank(one) - rank(other));
-  }
+    ranked() {
+        const found = this.pipeline.findings.map((finding) => ({ ...finding, level: this.finding(finding) }));
+        const rank = ({ level, severity }) => (level === "certain" ? 0 : 2) + (severity === "error" ? 0 : 1);
+        return found.filter(({ level }) => level).sort((one, other) => rank(one) - rank(other));
+    }
 }
 
 const not = (answer) => (answer === null ? null : !answer);
@@ -92,13 +92,13 @@ const any = (answers) => (answers.includes(true) ? true : answers.includes(null)
 
 /** Where a pipeline has each field: the number of the stage (-1: the inputs), how, and the number of the condition. */
 function usesOf(pipeline) {
-  if (pipeline.uses) return pipeline.uses;
-  const uses = new Map(pipeline.fields.map(({ name }) => [name, []]));
-  for (const { field, on } of pipeline.inputs) uses.get(field).push({ at: -1, how: "inputs", on });
-  pipeline.stages.forEach((stage, at) => {
-    for (const { label, about, on } of stage.lines) if (about) uses.get(about[1]).push({ at, how: label, on });
-    for (const key of stage.drops) uses.get(key)?.push({ at, how: "drops", on: null });
-  });
-  pipeline.uses = uses;
-  return uses;
+    if (pipeline.uses) return pipeline.uses;
+    const uses = new Map(pipeline.fields.map(({ name }) => [name, []]));
+    for (const { field, on } of pipeline.inputs) uses.get(field).push({ at: -1, how: "inputs", on });
+    pipeline.stages.forEach((stage, at) => {
+        for (const { label, about, on } of stage.lines) if (about) uses.get(about[1]).push({ at, how: label, on });
+        for (const key of stage.drops) uses.get(key)?.push({ at, how: "drops", on: null });
+    });
+    pipeline.uses = uses;
+    return uses;
 }
