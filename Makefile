@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALL = python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 EDITABLE = --no-build-isolation --editable
 
-.PHONY: demo test test-page test-peers test-oldest explore check lock site types pyright format bench clean
+.PHONY: demo test test-page test-peers test-oldest explore check lock docs site types pyright format bench clean
 
 # BACKEND=local or BACKEND=ray: the stages that need a model run on groups of workers.
 DEMO = .venv$(if $(filter ray,$(BACKEND)),-peers)
@@ -33,17 +33,26 @@ bench: .venv-peers/.stamp .venv/.stamp  # speed, beside verl; that of the page i
 	.venv-peers/bin/pytest tests/benchmarks -m bench --ignore=tests/benchmarks/test_page.py
 	.venv/bin/pytest tests/benchmarks/test_page.py -m bench
 
-check: .venv/.stamp types pyright  # style, types, floors, drift of the vocabulary
+check: .venv/.stamp types pyright  # style, types, floors, drift of the vocabulary and of the references
 	.venv/bin/ruff check
 	.venv/bin/ruff format --check
 	.venv/bin/lint-imports
 	.venv/bin/batchpact lock --check --file docs/batchpact.lock.json
+	.venv/bin/batchpact docs --check
+	$(DOCS_OF_EXAMPLE) --check
 
 lock: .venv/.stamp  # what the contracts of schemas/rl say, in a file whose changes can be reviewed
 	.venv/bin/batchpact lock --file docs/batchpact.lock.json
 
 site: .venv/.stamp build/types/batchpact  # the docs as a site, in build/site; a link that leads nowhere fails
 	PATH="$(CURDIR)/.venv/bin:$$PATH" .venv/bin/zensical build --strict --clean
+
+DOCS_OF_EXAMPLE = PYTHONPATH=docs/examples .venv/bin/batchpact docs grpo_arithmetic.pipeline \
+	--output docs/examples/grpo_arithmetic/reference
+
+docs: .venv/.stamp  # the references of schemas/rl and of the example, from their contracts
+	.venv/bin/batchpact docs
+	$(DOCS_OF_EXAMPLE)
 
 types: .venv/.stamp build/types/batchpact
 	.venv/bin/mypy -p batchpact.schemas -p batchpact.dataproto -p batchpact.contracts -p grpo_arithmetic

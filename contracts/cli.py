@@ -97,6 +97,26 @@ def lock(
 
 
 @app.command()
+def docs(
+    targets: Annotated[list[str] | None, typer.Argument(help="Modules and names, as for lock" + _TARGETS)] = None,
+    output: Annotated[str, typer.Option(help="The folder of the pages.")] = "docs/reference",
+    page: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the page to explore, one HTML file, and nothing else.")
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Write nothing; fail where a page is not current.")] = False,
+    form: _Form = Format.TEXT,
+) -> None:
+    """Write the reference of a project as Markdown: its fields, stages, pipelines, conditions and errors.
+
+    Exits with 0, with 1 where --check finds pages that are stale, missing or left over, and with 2 where a target or
+    the folder could not be used.
+    """
+    from batchpact.contracts.reference import command
+
+    command.docs(targets or (), output, page=page, check=check, form=form)
+
+
+@app.command()
 def diff(
     old: Annotated[str | None, typer.Argument(help="The old lock file; the project's where there is none.")] = None,
     new: Annotated[str | None, typer.Argument(help="The new lock file; the code where there is none.")] = None,
@@ -122,13 +142,13 @@ def diff(
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="The name of a stage, or the key of a field.")],
+    name: Annotated[str, typer.Argument(help="The name of a stage, the key of a field, or a code such as BP001.")],
     targets: Annotated[list[str] | None, typer.Argument(help="Pipelines, as for check" + _TARGETS)] = None,
     config: Annotated[
         str | None, typer.Option(metavar="FILE", help="Show what this configuration (YAML or JSON) switches on.")
     ] = None,
 ) -> None:
-    """Say of a stage or a field where it comes from, who needs it, and under which condition.
+    """Say of a stage or a field where it comes from, who needs it, and under which condition; of a code what it means.
 
     Exits with 0, and with 2 where nothing has this name, or a target could not be used.
     """

@@ -436,6 +436,15 @@ _CODES = (
         hurts="It would silence the next problem in this line, unseen.",
         fix="Delete the comment, or the code in it that silences nothing.",
     ),
+    # --- the reference --------------------------------------------------------------------------------------------
+    Code(
+        code="BP081",
+        title="stale",
+        form="{actual}; {expected}",
+        means="A page of the generated reference is not what the contracts declare.",
+        hurts="Somebody looks up a shape or a condition there that is no longer so.",
+        fix="Run `batchpact docs`, and commit what it writes.",
+    ),
 )
 
 CODES: dict[str, Code] = {code.code: code for code in _CODES}

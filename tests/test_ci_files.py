@@ -36,7 +36,12 @@ def test_pre_commit_reads_the_hooks() -> None:
     clientlib = pytest.importorskip("pre_commit.clientlib")
 
     loaded = clientlib.load_manifest(str(ROOT / ".pre-commit-hooks.yaml"))
-    assert [hook["id"] for hook in loaded] == ["batchpact-check", "batchpact-lint", "batchpact-lock"]
+    assert [hook["id"] for hook in loaded] == [
+        "batchpact-check",
+        "batchpact-lint",
+        "batchpact-lock",
+        "batchpact-docs",
+    ]
     assert not any(hook["pass_filenames"] for hook in loaded)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from batchpact.contracts.lock.change import Change
@@ -91,8 +92,13 @@ def of_report(report: Report) -> Section:
 
 def of_error(error: ContractError) -> Section:
     """A declaration that does not hold and stopped the import of a target."""
-    subject = error.subject.removeprefix("in ")
-    return Section(subject=subject, ok=False, findings=tuple(map(_of_violation, error.violations)))
+    return of_violations(error.subject.removeprefix("in "), "", error.violations)
+
+
+def of_violations(subject: str, checked: str, violations: Sequence[Violation]) -> Section:
+    """What was found in something; it is in order where nothing was."""
+    findings = tuple(map(_of_violation, violations))
+    return Section(subject=subject, checked=checked, ok=not findings, findings=findings)
 
 
 def of_diff(diff: Diff, *, drift: bool = False) -> Section:

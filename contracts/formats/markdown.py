@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from batchpact.contracts.formats.findings import LEVELS, Document, Finding, Section
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|~$&#!])")
+_SPECIAL = re.compile(r"[\\`*_{}\[\]<>|~$&#!]")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", "~": "&#126;"}
+"""What some readers of Markdown do not let anybody escape otherwise."""
 
 
 def as_markdown(document: Document) -> str:
@@ -19,7 +21,7 @@ def as_markdown(document: Document) -> str:
 
 
 def _section(report: Section) -> Iterator[str]:
-    yield f"### {_escaped(report.headline)}"
+    yield f"### {escaped(report.headline)}"
     yield ""
     if report.findings:
         yield "| level | rule | where | what |"
@@ -31,10 +33,10 @@ def _section(report: Section) -> Iterator[str]:
 def _row(finding: Finding) -> str:
     line = "" if finding.line is None else f":{finding.line}"
     where = [finding.subject] if finding.file is None else [finding.subject, f"{finding.file}{line}"]
-    cells = (finding.level, _escaped(finding.label), "<br>".join(map(_escaped, where)), _escaped(finding.message))
+    cells = (finding.level, escaped(finding.label), "<br>".join(map(escaped, where)), escaped(finding.message))
     return f"| {' | '.join(cells)} |"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     """Text that Markdown prints as it is, in one line."""
-    return _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    return _SPECIAL.sub(lambda found: _ENTITIES.get(found[0], f"\\{found[0]}"), re.sub(r"\s+", " ", text))

@@ -10,11 +10,10 @@ from batchpact.contracts.formats.names import Format
 from batchpact.contracts.formats.printer import Printer
 from batchpact.contracts.lock.change import Change
 from batchpact.contracts.lock.diff import Diff, compare
-from batchpact.contracts.lock.file import Contracts, counted, dump, read, read_revision, write, wrong_lock
+from batchpact.contracts.lock.file import Contracts, dump, figures, read, read_revision, write, wrong_lock
 from batchpact.contracts.lock.text import render
 from batchpact.contracts.placing import from_here, place_of
 from batchpact.contracts.pyproject import project_targets
-from batchpact.schemas.text import count
 from batchpact.schemas.violations import Where
 
 CODE = "the code"
@@ -33,15 +32,15 @@ def lock(targets: Sequence[str], file: str, *, check: bool, form: Format) -> Non
             _check(printer, file, now)
         else:
             write(file, dump(now))
-            text = f"{file}: {_figures(now)}, written"
-            printer.show(Section(subject=file, checked=_figures(now), ok=True), text)
+            text = f"{file}: {figures(now)}, written"
+            printer.show(Section(subject=file, checked=figures(now), ok=True), text)
     printer.finish()
 
 
 def _check(printer: Printer, file: str, now: Contracts) -> None:
     drift = _placed(compare(read(file), now, names=(file, CODE)), file)
     if not drift.changes:
-        text = f"{file}: {_figures(now)}, up to date"
+        text = f"{file}: {figures(now)}, up to date"
     else:
         text = f"{file} is not what the code declares; `batchpact lock` writes it anew\n{render(drift)}"
     printer.show(of_diff(drift, drift=True), text)
@@ -88,11 +87,6 @@ def _of_code(targets: Sequence[str]) -> Contracts:
     from batchpact.contracts.lock.collect import collect  # here, as it may refuse a setting of the environment
 
     return collect(project_targets(targets))
-
-
-def _figures(contracts: Contracts) -> str:
-    kinds = counted(contracts)
-    return ", ".join(count(kinds[kind], kind) for kind in ("stage", "schema", "pipeline"))
 
 
 def _placed(diff: Diff, file: str) -> Diff:

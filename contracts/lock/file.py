@@ -23,6 +23,7 @@ from batchpact.contracts.lock.normal import (
 )
 from batchpact.schemas.errors import SettingError
 from batchpact.schemas.record import PipelineSpec, SchemaSpec, StageSpec
+from batchpact.schemas.text import count
 from batchpact.schemas.violations import Violation
 
 DEFAULT_FILE = "batchpact.lock.json"
@@ -222,3 +223,9 @@ def wrong_lock(source: str, actual: str, expected: str) -> SettingError:
 def counted(contracts: Contracts) -> Counter[str]:
     """How many contracts there are of each kind."""
     return Counter(stage=len(contracts.stages), schema=len(contracts.schemas), pipeline=len(contracts.pipelines))
+
+
+def figures(contracts: Contracts) -> str:
+    """The same in words."""
+    kinds = counted(contracts)
+    return ", ".join(count(kinds[kind], kind) for kind in ("stage", "schema", "pipeline"))

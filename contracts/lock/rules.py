@@ -1,4 +1,4 @@
-"""All rules, by their names. The docs page of rules is generated from them."""
+"""All rules, by their names. `batchpact docs` makes the page of rules of them."""
 
 from __future__ import annotations
 

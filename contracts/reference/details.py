@@ -20,24 +20,37 @@ def details(field: FieldSpec) -> Iterator[str]:
         yield f"filled from {field.source}"
     if field.same_as is not None:
         yield f"the same values as {field.same_as}"
-    if field.role is not None:
-        yield "a key: no two rows have the same" if field.role == "key" else "a group: rows may share it"
-    yield from policies(field)
+    yield from (text for text in policies(field).values() if text)
 
 
-def policies(field: FieldSpec) -> Iterator[str]:
-    """What becomes of the field when batches are joined, made longer or filled up."""
-    if field.merge is not None:
-        merge = field.merge
-        deviation = " and ".join(
-            f"{name}={value}" for name, value in (("rtol", merge.rtol), ("atol", merge.atol)) if value is not None
-        )
-        by = f" ({deviation or merge.policy_of})" if deviation or merge.policy_of else ""
-        yield f"merged by {merge.how}{by}"
-    if field.pad is not None:
-        yield f"padded with {_value(field.pad.value)} {_side(field.pad)}"
-    if field.fill is not None:
-        yield f"filled with {_value(field.fill.value)} in rows that do not have it"
+def policies(field: FieldSpec) -> dict[str, str]:
+    """What becomes of the field when batches are joined, made longer or filled up; empty where nothing is said."""
+    return {"role": _role(field), "merge": _merge(field), "pad": _pad(field), "fill": _fill(field)}
+
+
+def _role(field: FieldSpec) -> str:
+    if field.role is None:
+        return ""
+    return "a key: no two rows have the same" if field.role == "key" else "a group: rows may share it"
+
+
+def _merge(field: FieldSpec) -> str:
+    merge = field.merge
+    if merge is None:
+        return ""
+    deviation = " and ".join(
+        f"{name}={value}" for name, value in (("rtol", merge.rtol), ("atol", merge.atol)) if value is not None
+    )
+    by = f" ({deviation or merge.policy_of})" if deviation or merge.policy_of else ""
+    return f"merged by {merge.how}{by}"
+
+
+def _pad(field: FieldSpec) -> str:
+    return "" if field.pad is None else f"padded with {_value(field.pad.value)} {_side(field.pad)}"
+
+
+def _fill(field: FieldSpec) -> str:
+    return "" if field.fill is None else f"filled with {_value(field.fill.value)} in rows that do not have it"
 
 
 def _side(pad: PadSpec) -> str:

@@ -48,5 +48,5 @@ def _id(at: int) -> str:
 
 
 def _escaped(text: str) -> str:
-    """Text in which Mermaid sees no syntax and no markup: what is neither a letter nor harmless stands by its number."""
+    """Text in which Mermaid sees no markup: what is neither a letter nor harmless stands by its number."""
     return "".join(char if char.isalnum() or char in " _-.,()='/" else f"#{ord(char)};" for char in text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.\-]+")
@@ -14,12 +15,23 @@ def slug(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else f"{_OTHER.sub('-', name).strip('-')}-{_hash(name)}".lstrip("-")
 
 
+def slugs(names: Iterable[str]) -> list[str]:
+    """Names as anchors of one page; a name that comes again is numbered."""
+    found: dict[str, None] = {}
+    for name in names:
+        plain, number = slug(name), 1
+        while (numbered := plain if number == 1 else f"{plain}-{number}") in found:
+            number += 1
+        found[numbered] = None
+    return list(found)
+
+
 def file_name(name: str) -> str:
     """A name as that of a file, also where upper and lower case are one."""
     plain = slug(name)
-    if plain == plain.lower() and plain != "index" and not plain.startswith("."):
-        return plain
-    return f"{plain.lower().strip('.')}-{_hash(name)}"
+    if plain == name and (plain != plain.lower() or plain.startswith(".")):
+        plain = f"{plain.strip('.')}-{_hash(name)}"
+    return plain.lower()
 
 
 def _hash(name: str) -> str:

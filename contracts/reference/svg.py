@@ -10,7 +10,7 @@ from html import escape
 from batchpact.contracts.reference.cards import LINE, PADDING, SMALL, TEXT, TITLE, Card, card, label
 from batchpact.contracts.reference.graph import Edge, Graph, Node, graph
 from batchpact.contracts.reference.layout import Layout, dot, is_named, layout
-from batchpact.contracts.reference.slugs import slug
+from batchpact.contracts.reference.slugs import slugs
 from batchpact.contracts.reference.view import View
 
 _MARGIN = 12.0
@@ -89,8 +89,9 @@ def _drawn(made: Graph, laid: Layout) -> Iterator[str]:
     if is_named(made):
         for edge in made.edges:  # over all lines
             yield from _label(edge, laid)
+    stages = iter(slugs(node.name for node in made.nodes if node.kind == "stage"))
     for node in made.nodes:
-        yield from _node(card(node), laid)
+        yield from _node(card(node), laid, next(stages) if node.kind == "stage" else "")
     yield "</g>\n</svg>"
 
 
@@ -120,11 +121,11 @@ def _flow(edge: Edge) -> str:
     return f'data-writer="{edge.writer}" data-reader="{edge.reader}" data-fields="{fields}"'
 
 
-def _node(made: Card, laid: Layout) -> Iterator[str]:
+def _node(made: Card, laid: Layout, stage: str) -> Iterator[str]:
     node = made.node
     x, y = laid.nodes[node.at]
     left, top = x - made.width / 2, y - made.height / 2
-    named = f'id="stage-{slug(node.name)}" data-stage="{escape(node.name)}"' if node.kind == "stage" else ""
+    named = f'id="stage-{stage}" data-stage="{escape(node.name)}"' if stage else ""
     yield f'<g class="{_classes(f"node {node.kind}", bool(node.when))}" data-at="{node.at}" {named}'.rstrip() + ">"
     yield f"<title>{escape(_tooltip(node))}</title>"
     yield f'<rect x="{_n(left)}" y="{_n(top)}" width="{_n(made.width)}" height="{_n(made.height)}" rx="6"/>'

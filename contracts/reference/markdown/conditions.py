@@ -1,0 +1,67 @@
+"""The page of conditions: each key that they ask about, the values that are told apart, and what these switch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from batchpact.contracts.formats.markdown import escaped
+from batchpact.contracts.proof.space import Case
+from batchpact.contracts.reference.keys import Switched
+from batchpact.contracts.reference.markdown.links import Links, key_anchor
+from batchpact.contracts.reference.markdown.text import heading, page, table
+from batchpact.schemas.condition_specs import words
+from batchpact.schemas.record import StageSpec
+
+_KINDS = {
+    "config": "A key of the configuration.",
+    "meta": "A value of meta.",
+    "arg": "An argument of a call.",
+    "present": "Whether the batch holds a field.",
+    "step": "A number in the meta that grows while a run goes on.",
+}
+
+
+def conditions_page(links: Links) -> str:
+    """The page `conditions.md`."""
+    return page("Conditions", _lines(links))
+
+
+def _lines(links: Links) -> Iterator[str]:
+    if not links.keys:
+        yield "Nothing depends on the configuration."
+    yield from table(
+        ("asked about", "told apart", "switches"),
+        [(links.key(name), told_apart(name, key.cases), str(len(key.switched))) for name, key in links.keys.items()],
+    )
+    for name, key in links.keys.items():
+        yield from heading(2, name, key_anchor(name))
+        of = key.subject.name
+        field = f" See {links.field(of)}." if key.subject.source in ("meta", "present") and _known(of, links) else ""
+        yield f"{_KINDS[key.subject.source]}{field} These are told apart: {told_apart(name, key.cases)}."
+        yield from table(("switches", "in", "where"), [_row(switched, links) for switched in key.switched])
+
+
+def _known(name: str, links: Links) -> bool:
+    return name in links.project.fields
+
+
+def told_apart(name: str, cases: Iterable[Case]) -> str:
+    """The values of what is asked about that make a difference."""
+    return escaped("; ".join(case.text.removeprefix(name).removeprefix("=").strip() or case.text for case in cases))
+
+
+def _row(switched: Switched, links: Links) -> tuple[str, str, str]:
+    where = links.condition(words(switched.condition))
+    pipeline = "" if switched.pipeline is None else links.pipeline(switched.pipeline)
+    return _what(switched, links), pipeline, where
+
+
+def _what(switched: Switched, links: Links) -> str:
+    owner, side = switched.owner, switched.side
+    if owner is None:
+        return f"the inputs' {links.field(switched.field)}" if side else "holds always"
+    named = links.stage(owner, switched.pipeline) if isinstance(owner, StageSpec) else links.schema(owner.qualname)
+    if side is None:
+        return f"stage {named}"
+    verb = {"reads": "reads", "writes": "writes", "inputs": "holds", "schema": "holds"}[side]
+    return f"{named} {verb} {links.field(switched.field)}"

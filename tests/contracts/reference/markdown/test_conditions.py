@@ -1,0 +1,33 @@
+"""The pages of conditions and of policies."""
+
+from __future__ import annotations
+
+from tests.contracts.reference.markdown.test_fields import section
+from tests.contracts.reference.small import odd_project, ppo_project
+
+
+def test_a_key_says_what_is_told_apart_and_what_it_switches() -> None:
+    assert section(ppo_project(), "key-actor.use_kl_loss", "conditions.md") == [
+        "## actor.use\\_kl\\_loss",
+        "A key of the configuration. These are told apart: True; False.",
+        "| switches | in | where |",
+        "| --- | --- | --- |",
+        "| stage <ref\\_log\\_prob> | <ppo> | use\\_reference (<algorithm.use\\_kl\\_in\\_reward> or "
+        "<actor.use\\_kl\\_loss>) |",
+        "| <update\\_actor> reads <ref\\_log\\_prob> |  | <actor.use\\_kl\\_loss> |",
+    ]
+
+
+def test_meta_leads_to_its_field() -> None:
+    assert section(ppo_project(), "key-meta-validate-102ce3", "conditions.md")[1] == (
+        "A value of meta. See <validate>. These are told apart: True; False."
+    )
+
+
+def test_policies_are_a_table_of_those_fields_that_have_some() -> None:
+    lines = section(odd_project(), "field-metrics", "policies.md")
+    assert lines == [
+        "<metrics> | a key: no two rows have the same | merged by close (rtol=0.1) | padded with 0 on the left | "
+        "filled with -1 in rows that do not have it | <loose> and <Alone> |",
+        "| ",
+    ]
