@@ -57,11 +57,12 @@ def project_name() -> str:
 def _whole() -> dict[str, Any]:
     """All of the file; empty where there is none."""
     try:
-        return tomllib.loads(Path(FILE).read_text(encoding="utf-8"))
+        whole: dict[str, Any] = tomllib.loads(Path(FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise _wrong(FILE, f"it cannot be read: {error}", "a TOML file") from None
+    return whole
 
 
 def _table() -> dict[str, Any]:

@@ -49,26 +49,31 @@ def docs(targets: Sequence[str], output: str, *, page: str | None, check: bool, 
         from batchpact.contracts.lock.collect import collect  # here, as it may refuse a setting of the environment
 
         project = Project(collect(project_targets(targets)))
-        if page is not None:
-            _write_page(printer, project, page, check=check)
-            return
-        files = {Path(output) / path: file for path, file in reference(project).items()}
-        told = f"{figures(project.contracts)}, {count(len(files), 'file')}"
-        found = list(_stale(Path(output), files))
-        if check:
-            _report(printer, output, told, found)
+        if page is None:
+            _write_pages(printer, project, output, check=check)
         else:
-            _write(files, found)
-            printer.show(Section(subject=output, checked=told, ok=True), f"{output}: {told}, {len(found)} of them new")
+            _write_page(printer, project, page, check=check)
     printer.finish()
+
+
+def _write_pages(printer: Printer, project: Project, output: str, *, check: bool) -> None:
+    files = {Path(output) / path: file for path, file in reference(project).items()}
+    told = f"{figures(project.contracts)}, {count(len(files), 'file')}"
+    found = list(_stale(Path(output), files))
+    if check:
+        _report(printer, output, told, found)
+    else:
+        for path, wrong in found:
+            _write(path, None if wrong == "left over" else files[path].make())
+        printer.show(Section(subject=output, checked=told, ok=True), f"{output}: {told}, {len(found)} of them new")
 
 
 def _write_page(printer: Printer, project: Project, path: str, *, check: bool) -> None:
     if check:
-        actual, expected = "it is about the Markdown pages", "leave it out: the page to explore is made when it is wanted"
+        actual, expected = "it is about the Markdown pages", "leave it out; a page to explore is made when it is wanted"
         raise SettingError("in --page", [Violation(code="BP052", field="--check", actual=actual, expected=expected)])
     text = page_of(project, project_name())
-    _write_text(Path(path), text)
+    _write(Path(path), text)
     told = f"{figures(project.contracts)}, {len(text.encode()) / 1e6:.1f} MB"
     printer.show(Section(subject=path, checked=told, ok=True), f"{path}: {told}")
 
@@ -125,12 +130,7 @@ def _violation(path: Path, wrong: str) -> Violation:
     return Violation(code="BP081", field=path.as_posix(), actual=f"it is {wrong}", expected=expected, where=where)
 
 
-def _write(files: dict[Path, File], found: list[tuple[Path, str]]) -> None:
-    for path, wrong in found:
-        _write_text(path, None if wrong == "left over" else files[path].make())
-
-
-def _write_text(path: Path, text: str | None) -> None:
+def _write(path: Path, text: str | None) -> None:
     """Write a file, or remove it."""
     try:
         if text is None:

@@ -104,6 +104,10 @@ function start() {
         kept(other);
     });
     Search.start();
+    document.querySelector(".skip").addEventListener("click", (event) => {
+        event.preventDefault(); // the address is the state
+        focusHeading();
+    });
     document.addEventListener("keydown", (event) => {
         const typing = event.target.closest?.("input:not([type=radio]), select, textarea");
         if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {

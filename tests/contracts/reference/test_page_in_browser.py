@@ -98,6 +98,16 @@ def test_the_keyboard_alone_finds_opens_and_goes_back(opened: Opened) -> None:
     assert focused(page) != "Search stages, fields, conditions and error codes"
 
 
+def test_the_first_tab_skips_to_the_content(opened: Opened) -> None:
+    page = opened.go(f"{PLAN}&stage=score")
+    page.keyboard.press("Tab")
+    assert focused(page) == "Skip to the content"
+    page.keyboard.press("Enter")
+
+    assert focused(page) == "score"
+    arrives(page, "score")
+
+
 # --- stages and fields ------------------------------------------------------------------------------------------------
 
 
