@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from batchpact.contracts.reference.cards import LETTER, LINE, SMALL, card, label
 from batchpact.contracts.reference.graph import Edge, Graph
@@ -86,7 +86,7 @@ def layout(graph: Graph) -> Layout:
         actual, hint = "it is not installed", "pip install 'batchpact[docs]'"
         violation = Violation(code="BP052", field="pygraphviz", actual=actual, expected="graphs need it", hint=hint)
         raise SettingError("in the graph of a pipeline", [violation]) from None
-    laid = AGraph(string=dot(graph))
+    laid: Any = AGraph(string=dot(graph))  # it has no types
     laid.layout(prog="dot")
     box = _numbers(laid.graph_attr["bb"])
     height = box[3]
