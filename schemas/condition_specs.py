@@ -31,12 +31,13 @@ class SubjectSpec(_Spec):
 
 
 class TestSpec(_Spec):
-    """One question about a subject."""
+    """One question about a subject, or about the order of two: then `than` is the other, in the place of `value`."""
 
     kind: Literal["test"] = "test"
     subject: SubjectSpec
     test: Test = "truthy"
     value: JsonValue = None
+    than: SubjectSpec | None = None
     name: str | None = None
 
     __test__ = False  # no test of pytest's
@@ -89,8 +90,8 @@ def holds(condition: ConditionSpec, look_up: Callable[[SubjectSpec], object]) ->
         look_up: the value of a subject, its default where there is none, or `UNKNOWN`.
     """
     if isinstance(condition, TestSpec):
-        value = look_up(condition.subject)
-        return None if isinstance(value, Unknown) else passes(condition, value)
+        values = [look_up(subject) for subject in subjects_of(condition)]
+        return None if any(isinstance(value, Unknown) for value in values) else passes(condition, *values)
     if isinstance(condition, NotSpec):
         inner = holds(condition.of, look_up)
         return None if inner is None else not inner
@@ -101,8 +102,14 @@ def holds(condition: ConditionSpec, look_up: Callable[[SubjectSpec], object]) ->
     return None if None in answers else not deciding
 
 
-def passes(test: TestSpec, value: object) -> bool:
-    """Whether a value passes a test. True is not 1; what has no order is neither smaller nor larger."""
+def passes(test: TestSpec, value: object, than: object = None) -> bool:
+    """Whether a value passes a test. True is not 1; what has no order is neither smaller nor larger.
+
+    Args:
+        test: the question.
+        value: the value of its subject.
+        than: the value of the other subject, where it asks about the order of two.
+    """
     value = value.value if isinstance(value, Enum) else value
     if test.test == "truthy":
         return bool(value)
@@ -112,12 +119,12 @@ def passes(test: TestSpec, value: object) -> bool:
         return isinstance(test.value, list) and any(_same(value, known) for known in test.value)
     if test.test in ("==", "!="):
         return _same(value, test.value) == (test.test == "==")
-    bound = test.value
+    bound = test.value if test.than is None else than
     ordered = (_is_number(value) and _is_number(bound)) or (isinstance(value, str) and isinstance(bound, str))
-    return ordered and bool(_ORDERS[test.test](value, bound))
+    return ordered and bool(ORDERS[test.test](value, bound))
 
 
-_ORDERS: dict[str, Callable[[Any, Any], object]] = {
+ORDERS: dict[str, Callable[[Any, Any], object]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -136,6 +143,26 @@ def questions_in(condition: ConditionSpec) -> Iterator[TestSpec]:
             yield from questions_in(part)
 
 
+def subjects_of(test: TestSpec) -> tuple[SubjectSpec, ...]:
+    """What a question looks at: one subject, or two."""
+    return (test.subject,) if test.than is None else (test.subject, test.than)
+
+
+def subjects_in(condition: ConditionSpec) -> Iterator[SubjectSpec]:
+    """Everything that a condition looks at."""
+    return (subject for test in questions_in(condition) for subject in subjects_of(test))
+
+
+def with_subjects(condition: ConditionSpec, change: Callable[[SubjectSpec], SubjectSpec]) -> ConditionSpec:
+    """The same condition about other subjects."""
+    if isinstance(condition, TestSpec):
+        than = None if condition.than is None else change(condition.than)
+        return condition.model_copy(update={"subject": change(condition.subject), "than": than})
+    if isinstance(condition, NotSpec):
+        return condition.model_copy(update={"of": with_subjects(condition.of, change)})
+    return condition.model_copy(update={"of": tuple(with_subjects(part, change) for part in condition.of)})
+
+
 def words(condition: ConditionSpec) -> str:
     """A condition as a person reads it: `algorithm.adv_estimator == 'gae' and not trainer.val_only`."""
     text = _unnamed(condition)
@@ -150,7 +177,7 @@ def _unnamed(condition: ConditionSpec) -> str:
         if condition.test == "is_none":
             return f"{subject} is None"
         word = "in" if condition.test == "isin" else condition.test
-        return f"{subject} {word} {condition.value!r}"
+        return f"{subject} {word} {repr(condition.value) if condition.than is None else condition.than}"
     if isinstance(condition, NotSpec):
         inner = _grouped(condition.of)
         return f"not {inner}"

@@ -19,6 +19,7 @@ from typing import NoReturn
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from batchpact.schemas.condition_specs import (
+    ORDERS,
     AllSpec,
     AnySpec,
     ConditionSpec,
@@ -106,16 +107,16 @@ class Subject(Condition):
     def __ne__(self, value: object) -> Condition:  # type: ignore[override]
         return self._test("!=", value)
 
-    def __lt__(self, value: float | str) -> Condition:
+    def __lt__(self, value: float | str | Subject) -> Condition:
         return self._test("<", value)
 
-    def __le__(self, value: float | str) -> Condition:
+    def __le__(self, value: float | str | Subject) -> Condition:
         return self._test("<=", value)
 
-    def __gt__(self, value: float | str) -> Condition:
+    def __gt__(self, value: float | str | Subject) -> Condition:
         return self._test(">", value)
 
-    def __ge__(self, value: float | str) -> Condition:
+    def __ge__(self, value: float | str | Subject) -> Condition:
         return self._test(">=", value)
 
     def isin(self, values: Sequence[JsonValue]) -> Condition:
@@ -129,10 +130,11 @@ class Subject(Condition):
         return self._test("is_none", None)
 
     def _test(self, test: Test, value: object) -> Condition:
+        if isinstance(value, Subject) and test in ORDERS:
+            return Condition(TestSpec(subject=self.subject, test=test, than=value.subject))
         if isinstance(value, Condition):
-            raise _wrong(
-                str(self.subject), "it is compared with another condition", "a condition compares with a constant"
-            )
+            what = "it is compared with another condition"
+            raise _wrong(str(self.subject), what, "it compares with a constant, and by < <= > >= with another subject")
         try:
             constant = _JSON.validate_python(value, strict=True)
         except ValidationError:

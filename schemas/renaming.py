@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.compiled import unanswered
-from batchpact.schemas.condition_specs import UNKNOWN, ConditionSpec, NotSpec, SubjectSpec, TestSpec, holds
+from batchpact.schemas.condition_specs import UNKNOWN, ConditionSpec, SubjectSpec, holds, with_subjects
 from batchpact.schemas.fields import as_json
 from batchpact.schemas.narrowing import heir
 from batchpact.schemas.plan import Plan
@@ -65,22 +65,17 @@ def _renamed(field: FieldSpec, keys: Mapping[str, str], fixed: Mapping[str, obje
     if field.same_as is not None and field.same_as in keys:
         changes["same_as"] = keys[field.same_as]
     if field.when is not None:
-        changes["when"] = _condition(field.when, keys)
+        changes["when"] = with_subjects(field.when, lambda subject: _subject(subject, keys))
     if field.key in fixed and field.place("arg") is not None:
         changes |= {"required": False, "default": as_json(fixed[field.key]), "source": None}
     return field.model_copy(update=changes)
 
 
-def _condition(condition: ConditionSpec, keys: Mapping[str, str]) -> ConditionSpec:
-    """A condition that asks for the fields by their new keys."""
-    if isinstance(condition, TestSpec):
-        subject = condition.subject
-        if subject.source in ("config", "arg") or subject.name not in keys:
-            return condition
-        return condition.model_copy(update={"subject": subject.model_copy(update={"name": keys[subject.name]})})
-    if isinstance(condition, NotSpec):
-        return condition.model_copy(update={"of": _condition(condition.of, keys)})
-    return condition.model_copy(update={"of": tuple(_condition(part, keys) for part in condition.of)})
+def _subject(subject: SubjectSpec, keys: Mapping[str, str]) -> SubjectSpec:
+    """What asks for a field by its key asks by its new one."""
+    if subject.source in ("config", "arg") or subject.name not in keys:
+        return subject
+    return subject.model_copy(update={"name": keys[subject.name]})
 
 
 def _value(subject: SubjectSpec, fixed: Mapping[str, object]) -> object:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from batchpact.contracts.proof.comparing import by_words
 from batchpact.contracts.proof.open_columns import columns_key
 from batchpact.contracts.proof.state import Snapshot, State
-from batchpact.schemas.condition_specs import questions_in
+from batchpact.schemas.condition_specs import subjects_in
 from batchpact.schemas.record import FieldSpec, SchemaSpec, StageSpec
 from batchpact.schemas.violations import Violation
 
@@ -34,7 +34,7 @@ class LooseEnds:
             fields = (*stage.reads.fields, *stage.writes.fields)
             for condition in (stage.when, *(field.when for field in fields)):
                 if condition is not None:
-                    asked = (test.subject for test in questions_in(condition))
+                    asked = subjects_in(condition)
                     self._asked |= {subject.name for subject in asked if subject.source in ("present", "meta", "step")}
 
     def with_twins(self, keys: Sequence[str]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from batchpact.schemas.condition_specs import ConditionSpec, NotSpec, SubjectSpec, TestSpec
+from batchpact.schemas.condition_specs import SubjectSpec, with_subjects
 from batchpact.schemas.record import FieldSpec, SchemaSpec, StageSpec
 
 
@@ -22,19 +22,12 @@ def scoped(stage: StageSpec) -> StageSpec:
             return SubjectSpec(source="config", name=path, default=found.default)
         return found.model_copy(update={"name": f"{stage.name}.{found.name}"})
 
-    def condition(found: ConditionSpec) -> ConditionSpec:
-        if isinstance(found, TestSpec):
-            return found.model_copy(update={"subject": subject(found.subject)})
-        if isinstance(found, NotSpec):
-            return found.model_copy(update={"of": condition(found.of)})
-        return found.model_copy(update={"of": tuple(condition(part) for part in found.of)})
-
     def in_scope(field: FieldSpec) -> FieldSpec:
-        return field if field.when is None else field.model_copy(update={"when": condition(field.when)})
+        return field if field.when is None else field.model_copy(update={"when": with_subjects(field.when, subject)})
 
     def schema(found: SchemaSpec) -> SchemaSpec:
         parts = {"fields": tuple(map(in_scope, found.fields)), "columns": tuple(map(in_scope, found.columns))}
         return found.model_copy(update=parts)
 
-    when = None if stage.when is None else condition(stage.when)
+    when = None if stage.when is None else with_subjects(stage.when, subject)
     return stage.model_copy(update={"when": when, "reads": schema(stage.reads), "writes": schema(stage.writes)})

@@ -1,56 +1,46 @@
 """Every configuration that conditions can tell apart: a finite space, in which a condition is a set of points.
 
-A subject such as `algorithm.adv_estimator` has as many cases as the questions asked about it can tell apart: one for
-each constant, intervals between numbers, and the rest. A point of the space is one case for each subject; a set of
-points is an integer with a bit for each point, so that implications over thousands of points are single operations.
+A subject such as `algorithm.adv_estimator` has as many cases as the questions asked about it can tell apart. Keys of a
+configuration that are asked about under one name (`use_critic`) are a part: of their combinations those are one that
+answer all questions alike. A point of the space is one class of combinations for each part; a set of points is an
+integer with a bit for each point, so that implications over thousands of points are single operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations, pairwise, product
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import combinations, product
+from typing import TypeAlias, TypeVar
 
-from batchpact.contracts.configuration import ABSENT
+from batchpact.contracts.proof.cases import Case, Key, about, cases_of, key_of, question
+from batchpact.contracts.proof.parts import Part, joined
 from batchpact.schemas.condition_specs import (
     UNKNOWN,
     AllSpec,
+    AnySpec,
     ConditionSpec,
     NotSpec,
     SubjectSpec,
     TestSpec,
     passes,
     questions_in,
+    subjects_in,
+    subjects_of,
 )
 from batchpact.schemas.errors import DeclarationError
 from batchpact.schemas.text import quoted
 from batchpact.schemas.violations import Violation
 
+K = TypeVar("K")
+
 LARGEST = 1 << 20
 """Points of a space; beyond it a pipeline asks too many independent questions at once."""
 
-_OTHER = "something else"
+Region: TypeAlias = Mapping[int, int]
+"""Configurations in which some parts of the space are fixed: the number of each of these, and that of its class."""
+
 _EXACT = 3
 """Up to how many fixed keys the smallest configuration is searched for; beyond, keys are taken away one by one."""
-
-Key = tuple[str, str]
-
-Region: TypeAlias = Mapping[int, int]
-"""A configuration of which some keys are fixed: the number of each of these, and that of its case."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """Values of a subject that no question tells apart: what they answer, and one of them in words.
-
-    `values` are all of them that the questions name; `label` is what stands beside the subject where one is chosen.
-    """
-
-    answers: tuple[bool, ...]
-    text: str
-    label: str
-    values: tuple[str, ...] = ()
 
 
 class Space:
@@ -60,38 +50,74 @@ class Space:
         conditions: every condition that will be asked about.
         always: conditions that hold in every configuration that anybody runs.
 
+    Attributes:
+        parts: the keys, in parts.
+        points: how many points there are.
+        everything: all of them, as a set.
+        valid: those in which `always` holds.
+
     Raises:
         DeclarationError: if the conditions span too many points, or no point satisfies `always`.
     """
 
     def __init__(self, conditions: Iterable[ConditionSpec], always: Iterable[ConditionSpec] = ()) -> None:
         always = list(always)
+        asked: dict[str, ConditionSpec] = {}
         tests: dict[Key, dict[str, TestSpec]] = {}
         for condition in (*conditions, *always):
+            for whole in _wholes_in(condition):
+                asked.setdefault(_text(whole), whole)
             for test in questions_in(condition):
-                tests.setdefault(_key(test.subject), {}).setdefault(_question(test), test)
-        self._tests = {key: list(asked.values()) for key, asked in tests.items()}
-        self._places = {key: {text: at for at, text in enumerate(asked)} for key, asked in tests.items()}
-        self._cases = {key: _cases(key, asked) for key, asked in self._tests.items()}
+                tests.setdefault(key_of(test), {}).setdefault(question(test), test)
+        self._tests = {key: list(found.values()) for key, found in tests.items()}
+        self._places = {key: {text: at for at, text in enumerate(found)} for key, found in tests.items()}
+        self._cases: dict[Key, list[Case]] = {key: cases_of(key, found) for key, found in self._tests.items()}
+        self.parts = self._parted(asked)
+        self._sets: dict[tuple[int, int], int] = {}
         self.points = 1
-        for cases in self._cases.values():
-            self.points *= len(cases)
+        for part in self.parts:
+            self.points *= part.classes
         if self.points > LARGEST:
             names = quoted(name for _, name in tests)
             text = f"{self.points} configurations of {names}"
             raise _wrong(text, f"at most {LARGEST}; state what cannot be together, or check parts of the pipeline")
         self.everything = (1 << self.points) - 1
-        self._sets: dict[tuple[Key, int], int] = {}
         stride = 1
-        for key, cases in self._cases.items():
-            for at in range(len(cases)):
-                self._sets[key, at] = _repeated(((1 << stride) - 1) << (at * stride), stride * len(cases), self.points)
-            stride *= len(cases)
+        for number, part in enumerate(self.parts):
+            for at in range(part.classes):
+                pattern = ((1 << stride) - 1) << (at * stride)
+                self._sets[number, at] = _repeated(pattern, stride * part.classes, self.points)
+            stride *= part.classes
+        self._known = {
+            text: self._union(number, part.answering(text))
+            for number, part in enumerate(self.parts)
+            for text in part.asked
+        }
+        self._regions: dict[tuple[int, tuple[tuple[Key, int], ...]], int] = {}
         self.valid = self.everything
         for condition in always:
             self.valid &= self.points_of(condition)
         if not self.valid:
             raise _wrong("no configuration satisfies all of them", "constraints that can hold together")
+
+    def _parted(self, asked: Mapping[str, ConditionSpec]) -> list[Part]:
+        """The keys in parts, each with what is asked of it."""
+        keys_of = {text: {key_of(test) for test in questions_in(whole)} for text, whole in asked.items()}
+        found = []
+        for keys in joined(self._cases, keys_of.values()):
+            own = {text: asked[text] for text, about in keys_of.items() if about <= set(keys)}
+            found.append(Part({key: len(self._cases[key]) for key in keys}, own, self._holds))
+        return found
+
+    def _holds(self, condition: ConditionSpec, combination: Mapping[Key, int]) -> bool:
+        """Whether a condition holds, where each key has one of its cases."""
+        if isinstance(condition, TestSpec):
+            key = key_of(condition)
+            return self._cases[key][combination[key]].answers[self._places[key][question(condition)]]
+        if isinstance(condition, NotSpec):
+            return not self._holds(condition.of, combination)
+        answers = (self._holds(part, combination) for part in condition.of)
+        return all(answers) if isinstance(condition, AllSpec) else any(answers)
 
     def points_of(self, condition: ConditionSpec | None, where: Callable[[str], tuple[int, int]] | None = None) -> int:
         """Where a condition holds; everywhere for None.
@@ -102,17 +128,12 @@ class Space:
         """
         if condition is None:
             return self.everything
-        if isinstance(condition, TestSpec):
-            key = _key(condition.subject)
-            if key[0] == "present" and where is not None:
-                certain, maybe = where(key[1])
-                return certain | (maybe & self._sets[key, 0])
-            at = self._places[key][_question(condition)]
-            found = 0
-            for number, case in enumerate(self._cases[key]):
-                if case.answers[at]:
-                    found |= self._sets[key, number]
-            return found
+        if isinstance(condition, TestSpec) or _is_whole(condition):
+            known = self._known[_text(condition)]
+            if where is None or not isinstance(condition, TestSpec) or condition.subject.source != "present":
+                return known
+            certain, maybe = where(condition.subject.name)
+            return certain | (maybe & known)
         if isinstance(condition, NotSpec):
             return self.everything & ~self.points_of(condition.of, where)
         parts = [self.points_of(part, where) for part in condition.of]
@@ -124,15 +145,20 @@ class Space:
     def where(self, look_up: Callable[[SubjectSpec], object]) -> int:
         """The points of one configuration: subjects that `look_up` does not know stay open."""
         found = self.everything
-        for key, asked in self._tests.items():
-            answers = []
-            for test in asked:
-                value = look_up(test.subject)
-                answers.append(None if value is UNKNOWN else passes(test, value))
-            if None not in answers:
-                fitting = [at for at, case in enumerate(self._cases[key]) if list(case.answers) == answers]
-                found &= self._sets[key, fitting[0]] if fitting else 0
+        for number, part in enumerate(self.parts):
+            allowed = {key: fitting for key in part.keys if (fitting := self._fitting(key, look_up)) is not None}
+            found &= self._union(number, part.classes_where(allowed))
         return found
+
+    def _fitting(self, key: Key, look_up: Callable[[SubjectSpec], object]) -> list[int] | None:
+        """The case of a subject that has its value, if any has; None where the value is not known."""
+        answers = []
+        for test in self._tests[key]:
+            values = [look_up(subject) for subject in subjects_of(test)]
+            if any(value is UNKNOWN for value in values):
+                return None
+            answers.append(passes(test, *values))
+        return [at for at, case in enumerate(self._cases[key]) if list(case.answers) == answers]
 
     def smallest(self, points: int, among: int) -> str:
         """In words, a configuration with the fewest fixed keys that lies within a set; empty where all of them do.
@@ -141,134 +167,147 @@ class Space:
             points: the set.
             among: the configurations that there are.
         """
-        return "" if among & ~points == 0 else self._words(self._smallest(points, among, points & among))
+        if among & ~points == 0:
+            return ""
+        open_cases = self._open(among)
+        choices = {key: range(len(self._cases[key])) for key in self._cases if len(open_cases[key]) > 1}
+        fixed = _fewest(
+            choices, lambda fixed: _lies_in(self._region(fixed, among), points), self._one_of(points & among)
+        )
+        return ", ".join(self._cases[key][case].text for key, case in fixed.items())
 
     def regions(self, points: int, among: int, most: int) -> tuple[list[Region], bool]:
-        """A set as configurations with few fixed keys, the one with the fewest first.
+        """A set as regions with few fixed parts, the one with the fewest first.
 
         Args:
             points: the set.
             among: the configurations that there are.
-            most: how many are wanted at most.
+            most: how many regions are wanted at most.
 
         Returns:
-            The configurations, which together are the set or, where they would be too many, a part of it; and whether
-            they are the whole.
+            The regions, which together are the set or, where they would be too many, a part of it; and whether they
+            are the whole.
         """
+        choices = {number: range(part.classes) for number, part in enumerate(self.parts)}
         left = points & among
         found: list[Region] = []
         while left and len(found) < most:
-            fixed = self._smallest(points, among, left)
+            wanted = left
+
+            def fits(fixed: Region, wanted: int = wanted) -> bool:
+                region = self._classes(fixed, among)
+                return bool(region & wanted) and _lies_in(region, points)
+
+            fixed = _fewest(choices, fits, self._classes_of(left))
             found.append(fixed)
-            left &= ~self._region(fixed, among)
+            left &= ~self._classes(fixed, among)
         return found, not left
 
-    def keys(self) -> list[tuple[str, list[Case]]]:
-        """What conditions ask about, in words, and the cases of each."""
-        return [(str(self._tests[key][0].subject), cases) for key, cases in self._cases.items()]
+    def keys(self) -> dict[Key, list[Case]]:
+        """What conditions ask about, and the cases of each."""
+        return dict(self._cases)
 
-    def passing(self, test: TestSpec) -> tuple[int, list[int]]:
-        """The number of a test's key, and those of the cases that pass it."""
-        key = _key(test.subject)
-        at = self._places[key][_question(test)]
-        return list(self._cases).index(key), [n for n, case in enumerate(self._cases[key]) if case.answers[at]]
+    def named(self) -> dict[str, list[Case]]:
+        """The cases of each key, by what it is called; in the order of the keys."""
+        return {about(self._tests[key][0]): cases for key, cases in self._cases.items()}
 
-    def _smallest(self, points: int, among: int, wanted: int) -> Region:
-        """The configuration with the fewest fixed keys that lies within a set and has points that are wanted."""
-        keys = [
-            number
-            for number, (key, cases) in enumerate(self._cases.items())
-            if len([1 for at in range(len(cases)) if self._sets[key, at] & among]) > 1
-        ]
-        sizes = [len(cases) for cases in self._cases.values()]
-        for size in range(min(_EXACT, len(keys)) + 1):
-            for chosen in combinations(keys, size):
-                for cases in product(*(range(sizes[key]) for key in chosen)):
-                    if self._within(fixed := dict(zip(chosen, cases, strict=True)), points, among, wanted):
-                        return fixed
-        found = self._one_of(wanted)
-        for key in keys:
-            fewer = {other: case for other, case in found.items() if other != key}
-            if self._within(fewer, points, among, wanted):
-                found = fewer
+    def passing(self, test: TestSpec) -> list[int]:
+        """The cases of its key that pass a test."""
+        key = key_of(test)
+        at = self._places[key][question(test)]
+        return [number for number, case in enumerate(self._cases[key]) if case.answers[at]]
+
+    def _open(self, among: int) -> dict[Key, set[int]]:
+        """The cases that each key has in a set."""
+        found: dict[Key, set[int]] = {}
+        for number, part in enumerate(self.parts):
+            alive = {at for at in range(part.classes) if self._sets[number, at] & among}
+            found.update(part.cases_in(alive))
         return found
 
-    def _within(self, fixed: Region, points: int, among: int, wanted: int) -> bool:
-        region = self._region(fixed, among)
-        return bool(region & wanted) and not region & ~points
-
-    def _region(self, fixed: Region, among: int) -> int:
-        """The points of a configuration."""
-        keys = list(self._cases)
-        for key, case in fixed.items():
-            among &= self._sets[keys[key], case]
+    def _region(self, fixed: Mapping[Key, int], among: int) -> int:
+        """The points of a set in which keys have these cases."""
+        for number, part in enumerate(self.parts):
+            own = tuple((key, fixed[key]) for key in part.keys if key in fixed)
+            if own:
+                if (number, own) not in self._regions:
+                    classes = part.classes_where({key: (case,) for key, case in own})
+                    self._regions[number, own] = self._union(number, classes)
+                among &= self._regions[number, own]
         return among
 
-    def _one_of(self, points: int) -> Region:
-        """All keys of the first point of a set."""
+    def _classes(self, fixed: Region, among: int) -> int:
+        """The points of a set in which parts are of these classes."""
+        for number, at in fixed.items():
+            among &= self._sets[number, at]
+        return among
+
+    def _classes_of(self, points: int) -> dict[int, int]:
+        """The classes of all parts at the first point of a set."""
         point = (points & -points).bit_length() - 1
-        fixed = {}
-        for key, cases in enumerate(self._cases.values()):
-            fixed[key] = point % len(cases)
-            point //= len(cases)
-        return fixed
+        found = {}
+        for number, part in enumerate(self.parts):
+            found[number] = point % part.classes
+            point //= part.classes
+        return found
 
-    def _words(self, fixed: Region) -> str:
-        cases = list(self._cases.values())
-        return ", ".join(cases[key][case].text for key, case in fixed.items())
+    def _one_of(self, points: int) -> dict[Key, int]:
+        """All keys of the first point of a set."""
+        found: dict[Key, int] = {}
+        for number, at in self._classes_of(points).items():
+            found.update(self.parts[number].combination_of(at))
+        return {key: found[key] for key in self._cases}
 
-
-def _key(subject: SubjectSpec) -> Key:
-    return subject.source, subject.name
-
-
-def _question(test: TestSpec) -> str:
-    """What a test asks, without its name; as text, in which True is not 1."""
-    return f"{test.test} {test.value!r} {test.subject.default!r}"
-
-
-def _cases(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
-    """The values that the questions tell apart, the constants that stand in them first."""
-    if key[0] == "present":
-        places = ((True, "in the batch"), (False, "not in the batch"))
-        return [Case((there,), f"{key[1]} {label}", label) for there, label in places]
-    constants: list[object] = []
-    for test in tests:
-        constants += test.value if test.test == "isin" and isinstance(test.value, list) else [test.value]
-    constants = list({repr(value): value for value in constants if value is not None}.values())
-    numbers = sorted({value for value in constants if isinstance(value, (int, float)) and not isinstance(value, bool)})
-    between: list[object] = [(low + high) / 2 for low, high in pairwise(numbers)]
-    if numbers:
-        between = [numbers[0] - 1, *between, numbers[-1] + 1]
-    texts: list[object] = [value + "~" for value in constants if isinstance(value, str)]
-    plain: list[object] = [True, False] if any(test.test == "truthy" for test in tests) else []
-    others: list[object] = [_OTHER] if texts else []
-    found: list[Case] = []
-    name = str(tests[0].subject)
-    for value in (*constants, *between, *others, *plain, None, True, False, *texts, ABSENT):
-        answers = _answers(tests, value)
-        if all(case.answers != answers for case in found):
-            alike = tuple(repr(other) for other in constants if _answers(tests, other) == answers)
-            label = ", ".join(alike) or _label(value)
-            found.append(Case(answers, _case_words(name, value, constants), label, alike))
-    return found
+    def _union(self, part: int, classes: Iterable[int]) -> int:
+        found = 0
+        for at in classes:
+            found |= self._sets[part, at]
+        return found
 
 
-def _answers(tests: Sequence[TestSpec], value: object) -> tuple[bool, ...]:
-    return tuple(passes(test, test.subject.default if value is ABSENT else value) for test in tests)
+def _fewest(
+    choices: Mapping[K, Collection[int]], fits: Callable[[dict[K, int]], bool], one: dict[K, int]
+) -> dict[K, int]:
+    """A choice with the fewest fixed keys that fits; from `one`, which does, where that takes too long to find."""
+    for size in range(min(_EXACT, len(choices)) + 1):
+        for chosen in combinations(choices, size):
+            for cases in product(*(choices[key] for key in chosen)):
+                if fits(fixed := dict(zip(chosen, cases, strict=True))):
+                    return fixed
+    for key in choices:
+        fewer = {other: case for other, case in one.items() if other != key}
+        if fits(fewer):
+            one = fewer
+    return one
 
 
-def _case_words(name: str, value: object, constants: Sequence[object]) -> str:
-    if value is ABSENT or value is None:
-        return f"{name} not set"
-    if value == _OTHER:
-        listed = " nor ".join(map(repr, constants))
-        return f"{name} neither {listed}" if len(constants) > 1 else f"{name} not {listed}"
-    return f"{name}={value!r}"
+def _lies_in(region: int, points: int) -> bool:
+    """Whether there are points in a region, all of them in a set."""
+    return bool(region) and not region & ~points
 
 
-def _label(value: object) -> str:
-    return "not set" if value is ABSENT or value is None else "anything else" if value == _OTHER else repr(value)
+def _wholes_in(condition: ConditionSpec) -> Iterator[ConditionSpec]:
+    """What is asked as one thing: the outermost conditions that are a whole, and the questions outside of them."""
+    if isinstance(condition, TestSpec) or _is_whole(condition):
+        yield condition
+        return
+    for part in (condition.of,) if isinstance(condition, NotSpec) else condition.of:
+        yield from _wholes_in(part)
+
+
+def _is_whole(condition: ConditionSpec) -> bool:
+    """Whether it has a name and asks nothing but the configuration, so that no stage can make it another one."""
+    return condition.name is not None and all(subject.source == "config" for subject in subjects_in(condition))
+
+
+def _text(condition: ConditionSpec) -> str:
+    """What a condition asks, without names: two that have the same text are one."""
+    if isinstance(condition, TestSpec):
+        return f"{key_of(condition)} {question(condition)}"
+    if isinstance(condition, NotSpec):
+        return f"not({_text(condition.of)})"
+    word = "any" if isinstance(condition, AnySpec) else "all"
+    return f"{word}({', '.join(map(_text, condition.of))})"
 
 
 def _repeated(pattern: int, period: int, length: int) -> int:

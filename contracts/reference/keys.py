@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from batchpact.contracts.proof.cases import Case, about
 from batchpact.contracts.proof.scopes import scoped
-from batchpact.contracts.proof.space import Case, Space
+from batchpact.contracts.proof.space import Space
 from batchpact.contracts.reference.project import Project, Side
 from batchpact.contracts.reference.view import declared, name_of
 from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec, TestSpec, questions_in
@@ -49,7 +50,7 @@ class Key:
     @property
     def cases(self) -> list[Case]:
         """The values that are told apart."""
-        return Space(self.tests).keys()[0][1]
+        return next(iter(Space(self.tests).keys().values()))
 
 
 def keys(project: Project) -> dict[str, Key]:
@@ -57,8 +58,8 @@ def keys(project: Project) -> dict[str, Key]:
     found: dict[str, Key] = {}
     for switched in _switched(project):
         tests = list(questions_in(switched.condition))
-        for subject in dict.fromkeys(str(test.subject) for test in tests):
-            asked = [test for test in tests if str(test.subject) == subject]
+        for subject in dict.fromkeys(map(about, tests)):
+            asked = [test for test in tests if about(test) == subject]
             key = found.setdefault(subject, Key(asked[0].subject))
             key.tests += asked
             key.switched.append(switched)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from batchpact.contracts.proof.open_columns import columns_key
+from batchpact.contracts.proof.space import Region
 from batchpact.contracts.reference.details import details
 from batchpact.contracts.reference.project import Declaration, Project
 from batchpact.contracts.reference.svg import svg
@@ -85,8 +86,9 @@ class _Pipeline:
             "fields": [self._told(self._view.field(name)) for name in self._view.fields()],
             "keys": [
                 {"text": text, "cases": [{"label": case.label, "text": case.text} for case in cases]}
-                for text, cases in self._flow.space.keys()
+                for text, cases in self._flow.space.named().items()
             ],
+            "parts": list(self._parts()),
             "always": [self._condition(condition, -1) for condition in pipeline.always],
             "findings": list(self._findings()),
             "conditions": self._conditions,
@@ -121,6 +123,29 @@ class _Pipeline:
             self._conditions.append(told)
         return number
 
+    def _parts(self) -> Iterator[Plain]:
+        """The keys that are asked about together, with the class of each combination of their cases.
+
+        Combinations are in the order in which the last key changes fastest.
+        """
+        numbers = {key: number for number, key in enumerate(self._flow.space.keys())}
+        for part in self._flow.space.parts:
+            yield {"keys": [numbers[key] for key in part.keys], "classes": part.class_of}
+
+    def _region(self, region: Region) -> Plain:
+        """A region by the classes of its parts, and keys with cases that lie in it, as few as there are."""
+        numbers = {key: number for number, key in enumerate(self._flow.space.keys())}
+        chosen: list[list[int]] = []
+        for number, at in region.items():
+            part = self._flow.space.parts[number]
+            fixed = dict(part.combination_of(at))
+            for key in part.keys:
+                fewer = {other: case for other, case in fixed.items() if other != key}
+                if part.classes_where({other: (case,) for other, case in fewer.items()}) == {at}:
+                    fixed = fewer
+            chosen += [[numbers[key], case] for key, case in fixed.items()]
+        return {"classes": [list(fixed) for fixed in region.items()], "choice": chosen}
+
     def _told(self, told: Told) -> Plain:
         return {"name": told.name, "about": list(told.descriptions), "lines": list(map(_line, told.lines))}
 
@@ -129,10 +154,10 @@ class _Pipeline:
         pipeline = self._view.pipeline
         schemas = [pipeline.inputs, *(side for stage in pipeline.stages for side in (stage.reads, stage.writes))]
         names = {columns_key(column): column.name for schema in schemas for column in schema.columns}
-        keys = self._flow.space.keys()
+        space = self._flow.space
         for violation, points in zip(self._flow.findings, self._flow.broken, strict=True):
-            regions, whole = self._flow.space.regions(points, self._flow.valid, REGIONS)
-            smallest = ", ".join(keys[key][1][case].text for key, case in regions[0].items())
+            regions, whole = space.regions(points, self._flow.valid, REGIONS)
+            smallest = space.smallest(points, self._flow.valid)
             yield {
                 "code": violation.code,
                 "severity": violation.severity,
@@ -140,7 +165,7 @@ class _Pipeline:
                 "side": violation.where.boundary,
                 "field": names.get(violation.field, violation.field),
                 "text": sentence(violation).removesuffix(f"with {smallest}").removesuffix("; "),  # it is told apart
-                "regions": [[list(fixed) for fixed in region.items()] for region in regions],
+                "regions": [self._region(region) for region in regions],
                 "whole": whole,
             }
 

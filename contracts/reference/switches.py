@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any, TypeAlias
 
+from batchpact.contracts.proof.cases import key_of
 from batchpact.contracts.proof.flow import Flow
 from batchpact.contracts.proof.open_columns import with_columns
 from batchpact.schemas.condition_specs import AllSpec, ConditionSpec, NotSpec, TestSpec
@@ -32,6 +33,7 @@ class Switches:
     def __init__(self, flow: Flow, inputs: SchemaSpec) -> None:
         self._flow = flow
         self._inputs = with_columns(inputs)
+        self._keys = {key: number for number, key in enumerate(flow.space.keys())}
 
     def compiled(self, condition: ConditionSpec, at: int) -> Compiled:
         """A condition, as it is asked before a stage runs.
@@ -41,8 +43,7 @@ class Switches:
             at: the number of the stage, which decides what the batch may hold; -1 for the inputs.
         """
         if isinstance(condition, TestSpec):
-            key, cases = self._flow.space.passing(condition)
-            test = ["test", key, cases]
+            test = ["test", self._keys[key_of(condition)], self._flow.space.passing(condition)]
             return self._present(condition.subject.name, test, at) if condition.subject.source == "present" else test
         if isinstance(condition, NotSpec):
             return ["not", self.compiled(condition.of, at)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.workers.cutting import group_fields
-from batchpact.schemas.condition_specs import questions_in
+from batchpact.schemas.condition_specs import subjects_in
 from batchpact.schemas.merging import DEFAULTS
 from batchpact.schemas.narrowing import conditions_of
 from batchpact.schemas.record import FieldSpec
@@ -56,5 +56,5 @@ def _asks_for_names(writer: Boundary, reader: Boundary) -> bool:
 def _asks_the_batch(reader: Boundary) -> bool:
     """Whether a condition of the stage asks what the batch holds."""
     conditions = {**conditions_of(reader.spec.reads), **conditions_of(reader.spec.writes)}
-    sources = {question.subject.source for condition in conditions.values() for question in questions_in(condition)}
+    sources = {subject.source for condition in conditions.values() for subject in subjects_in(condition)}
     return not sources <= {"config", "arg"}

@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from enum import Enum
 
-from batchpact.schemas import config, meta
-from batchpact.schemas.condition_specs import UNKNOWN, SubjectSpec, passes, questions_in
+from batchpact.schemas import config, meta, step
+from batchpact.schemas.condition_specs import (
+    UNKNOWN,
+    SubjectSpec,
+    passes,
+    questions_in,
+    subjects_in,
+    with_subjects,
+    words,
+)
 
 
 class Estimator(Enum):
@@ -20,6 +28,14 @@ def test_every_question_is_found_in_its_order() -> None:
         ("meta b", "truthy", None),
         ("a", ">", 3),
     ]
+
+
+def test_a_question_about_two_subjects_looks_at_both() -> None:
+    condition = (meta("validate") | (config("warmup") <= step("now"))).spec
+
+    assert list(map(str, subjects_in(condition))) == ["meta validate", "warmup", "now"]
+    other = with_subjects(condition, lambda subject: subject.model_copy(update={"name": subject.name.upper()}))
+    assert words(other) == "meta VALIDATE or WARMUP <= NOW"
 
 
 def test_an_enum_passes_as_its_value() -> None:

@@ -48,6 +48,7 @@ def known(**values: object) -> Callable[[SubjectSpec], object]:
         (arg("calculate_entropy"), "arg calculate_entropy"),
         (present("rm_scores"), "rm_scores in the batch"),
         (step("global_steps") >= 10, "global_steps >= 10"),
+        (config("trainer.warmup") <= step("global_steps"), "trainer.warmup <= global_steps"),
         (config("a.b").is_none(), "a.b is None"),
         (KL & meta("validate") & present("x"), "algorithm.use_kl_in_reward and meta validate and x in the batch"),
         ((KL | meta("v")) & ~present("x"), "(algorithm.use_kl_in_reward or meta v) and not x in the batch"),
@@ -120,7 +121,8 @@ def refusal(build: Callable[[], object]) -> str:
         (lambda: KL & True, "condition  bool True is no condition; both sides of & and | are conditions"),  # type: ignore[operator]
         (
             lambda: config("x") == meta("v"),
-            "x  it is compared with another condition; a condition compares with a constant",
+            "x  it is compared with another condition; "
+            "it compares with a constant, and by < <= > >= with another subject",
         ),
         (
             lambda: object() == KL,
@@ -134,6 +136,24 @@ def refusal(build: Callable[[], object]) -> str:
 )
 def test_what_would_not_mean_what_it_says_is_refused(build: Callable[[], object], text: str) -> None:
     assert refusal(build) == f"BP051 declared  {text}"
+
+
+@pytest.mark.parametrize(
+    ("warmup", "now", "answer"),
+    [
+        (3, 2, False),
+        (3, 3, True),
+        (0, 1, True),
+        (None, 1, False),
+        (True, 2, False),
+        (UNKNOWN, 2, None),
+        (3, UNKNOWN, None),
+    ],
+)
+def test_two_subjects_are_compared_by_their_order(warmup: object, now: object, answer: bool | None) -> None:
+    condition = config("trainer.warmup") <= step("global_steps")
+
+    assert condition.holds(known(warmup=warmup, global_steps=now)) is answer
 
 
 def test_conditions_are_equal_by_what_they_ask() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from batchpact.contracts.formats.markdown import escaped
+from batchpact.contracts.proof.cases import about
 from batchpact.contracts.reference.graph import graph
 from batchpact.contracts.reference.markdown.conditions import told_apart
 from batchpact.contracts.reference.markdown.findings import finding, findings
@@ -97,7 +98,7 @@ def _conditions(links: Links, view: View) -> Iterator[str]:
     switched: dict[str, list[str]] = {}
 
     def note(condition: ConditionSpec | None, what: str) -> None:
-        for subject in () if condition is None else dict.fromkeys(str(t.subject) for t in questions_in(condition)):
+        for subject in () if condition is None else dict.fromkeys(map(about, questions_in(condition))):
             switched.setdefault(subject, []).append(what)
 
     for at, stage in enumerate(view.flow.stages):
@@ -107,7 +108,7 @@ def _conditions(links: Links, view: View) -> Iterator[str]:
             note(field.when, f"{_field(name_of(field), links)} of {where}")
     for field in declared(view.pipeline.inputs):
         note(field.when, f"{_field(name_of(field), links)} of the inputs")
-    cases = dict(view.flow.space.keys())
+    cases = view.flow.space.named()
     rows = [
         (links.key(name), told_apart(name, cases[name]), links.listed(what)) for name, what in sorted(switched.items())
     ]

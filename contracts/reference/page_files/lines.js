@@ -71,17 +71,17 @@ function finding({ code, level, severity, stage, field, text, regions, whole }) 
             place,
         ),
         el("p", {}, text),
-        regions.some((region) => region.length) &&
+        regions.some(({ choice }) => choice.length) &&
             el("p", { class: "regions" }, "With ", between(regions.map(regionLink), " or "), whole ? "" : " or others"),
     );
 }
 
 /** A configuration in which a finding is, as a link that chooses it. */
-function regionLink(region) {
+function regionLink({ choice: fixed }) {
     const { keys } = switches.pipeline;
     const choice = new Map(state.choice);
-    for (const [key, at] of region) choice.set(keys[key].text, keys[key].cases[at].label);
-    const text = region.map(([key, at]) => keys[key].cases[at].text).join(", ");
+    for (const [key, at] of fixed) choice.set(keys[key].text, keys[key].cases[at].label);
+    const text = fixed.map(([key, at]) => keys[key].cases[at].text).join(", ");
     return el(
         "a",
         { href: link({ ...shownPage(), choice }), class: "region", title: "Choose this configuration" },

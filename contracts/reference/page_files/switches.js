@@ -65,11 +65,17 @@ class Switches {
         return of[1].length === 0 ? false : of[1].length === this.pipeline.keys[of[0]].cases.length ? true : null;
     }
 
+    /** The classes that a part may be of, as its keys are chosen. */
+    classes(number) {
+        this.allowed ??= this.pipeline.parts.map((part) => classesWhere(this.pipeline, part, this.cases));
+        return this.allowed[number];
+    }
+
     /** Whether a finding is "certain", "possible", or (null) in none of the configurations that are chosen. */
     finding({ regions, whole }) {
         if (this.impossible.length) return null;
-        const fits = regions.filter((region) => region.every(([key, at]) => (this.cases.get(key) ?? at) === at));
-        if (fits.some((region) => region.every(([key]) => this.cases.has(key)))) return "certain";
+        const fits = regions.filter(({ classes }) => classes.every(([part, at]) => this.classes(part).has(at)));
+        if (fits.some(({ classes }) => classes.every(([part]) => this.classes(part).size === 1))) return "certain";
         return fits.length || !whole ? "possible" : null;
     }
 
@@ -84,6 +90,22 @@ class Switches {
         const rank = ({ level, severity }) => (level === "certain" ? 0 : 2) + (severity === "error" ? 0 : 1);
         return found.filter(({ level }) => level).sort((one, other) => rank(one) - rank(other));
     }
+}
+
+/** The classes of a part in which its keys have the chosen cases. */
+function classesWhere(pipeline, { keys, classes }, chosen) {
+    const found = new Set();
+    classes.forEach((name, combination) => {
+        let rest = combination;
+        let fits = true;
+        for (const key of keys.toReversed()) {
+            const count = pipeline.keys[key].cases.length;
+            fits &&= (chosen.get(key) ?? rest % count) === rest % count;
+            rest = Math.floor(rest / count);
+        }
+        if (fits) found.add(name);
+    });
+    return found;
 }
 
 const not = (answer) => (answer === null ? null : !answer);

@@ -13,7 +13,8 @@ from batchpact.contracts.proof.space import Space
 from batchpact.schemas import Condition, DeclarationError, config, meta, present
 from batchpact.schemas.condition_specs import UNKNOWN, SubjectSpec, questions_in
 
-ESTIMATOR, KL, N = config("algorithm.adv_estimator"), config("use_kl"), config("rollout.n")
+ESTIMATOR, KL = config("algorithm.adv_estimator"), config("use_kl")
+N, MOST = config("rollout.n"), config("most")
 GAE, GRPO = ESTIMATOR == "gae", ESTIMATOR == "grpo"
 
 
@@ -43,9 +44,26 @@ def smallest(made: Space, condition: Condition) -> str:
         ([KL, GAE, present("rm_scores")], 8),
         ([KL, ~KL, KL & KL], 2),
         ([ESTIMATOR.isin(["gae", "grpo"]), GAE], 3),
+        ([N <= MOST], 2),
+        ([N < MOST, N > MOST], 3),
     ],
 )
 def test_a_subject_has_as_many_cases_as_its_questions_tell_apart(conditions: list[Condition], points: int) -> None:
+    assert space(*conditions).points == points
+
+
+@pytest.mark.parametrize(
+    ("conditions", "points"),
+    [
+        ([(KL | GAE).named("any")], 2),
+        ([(KL | GAE).named("any"), (GAE | KL).named("the same in another order")], 2),
+        ([(KL | GAE).named("any"), GAE], 3),
+        ([(KL | GAE).named("any"), KL, N > 1], 6),
+        ([(KL & meta("validate")).named("any")], 4),
+    ],
+)
+def test_what_is_asked_under_a_name_is_told_apart_as_a_whole(conditions: list[Condition], points: int) -> None:
+    """Keys of the configuration alone: a pipeline may have a meta field of its own under another name."""
     assert space(*conditions).points == points
 
 
@@ -75,6 +93,7 @@ VALUES: dict[str, list[Any]] = {
     "a": ["x", "y", "z", None, True, 0],
     "b": [0, 1, 2, 3, 10, None],
     "c": [True, False, None, ""],
+    "d": [1, 2],
 }
 TESTS = st.sampled_from(
     [
@@ -88,6 +107,8 @@ TESTS = st.sampled_from(
         config("b") != 0,
         config("c"),
         config("c").is_none(),
+        config("b") < config("c"),
+        config("b") >= config("d"),
     ]
 )
 CONDITIONS: st.SearchStrategy[Condition] = st.recursive(
@@ -96,6 +117,7 @@ CONDITIONS: st.SearchStrategy[Condition] = st.recursive(
         st.tuples(inner, inner).map(lambda pair: pair[0] & pair[1]),
         st.tuples(inner, inner).map(lambda pair: pair[0] | pair[1]),
         inner.map(lambda condition: ~condition),
+        inner.map(lambda condition: condition.named("whole")),
     ),
     max_leaves=6,
 )
@@ -146,10 +168,19 @@ def test_a_field_that_may_be_there_is_as_free_as_a_key() -> None:
         (N > 8, "rollout.n=9"),
         ((N > 1) & (N <= 8), "rollout.n=8"),
         (~KL, "use_kl=False"),
+        ((KL & GAE).named("both"), "algorithm.adv_estimator='gae', use_kl=True"),
+        (~(KL | GAE | GRPO).named("any"), "algorithm.adv_estimator neither 'gae' nor 'grpo', use_kl=False"),
     ],
 )
 def test_the_smallest_configuration_fixes_the_fewest_keys(condition: Condition, text: str) -> None:
-    assert smallest(space(GAE, GRPO, N > 1, N <= 8, N > 8, KL), condition) == text
+    assert smallest(space(GAE, GRPO, N > 1, N <= 8, N > 8, KL, condition), condition) == text
+
+
+def test_the_order_of_two_keys_is_said_as_an_order() -> None:
+    made = space(N < MOST, N > MOST)
+
+    assert smallest(made, N < MOST) == "rollout.n < most"
+    assert smallest(made, ~(N < MOST) & ~(N > MOST)) == "rollout.n == most"
 
 
 def test_nothing_is_fixed_where_every_configuration_is_meant() -> None:
@@ -187,13 +218,20 @@ def test_a_space_without_end_is_refused() -> None:
 
 
 def regions(made: Space, condition: Condition, most: int = 8) -> tuple[list[list[str]], bool]:
-    """Regions in words."""
+    """Regions in words: the combinations of each part that is fixed."""
     found, whole = made.regions(made.points_of(condition.spec), made.valid, most)
     keys = made.keys()
-    return [[keys[key][1][case].text for key, case in region.items()] for region in found], whole
+    return [
+        [
+            keys[key][case].text
+            for number, at in region.items()
+            for key, case in made.parts[number].combination_of(at).items()
+        ]
+        for region in found
+    ], whole
 
 
-def test_a_set_is_told_as_configurations_with_few_keys() -> None:
+def test_a_set_is_told_as_regions_with_few_parts() -> None:
     made = space(KL, GAE, N > 1)
 
     assert regions(made, GAE | (KL & (N > 1))) == (
@@ -207,32 +245,43 @@ def test_a_set_is_told_as_configurations_with_few_keys() -> None:
 
 @given(st.sets(st.integers(0, 11)))
 def test_regions_are_together_the_set(chosen: set[int]) -> None:
-    made = space(KL, GAE, GRPO, N > 1)
+    conditions = [KL, (GAE | (N > 1)).named("either"), GRPO]
+    made = space(*conditions)
+    chosen = {at for at in chosen if at < made.points}
     points = sum(1 << at for at in chosen)
 
     found, whole = made.regions(points, made.valid, most=12)
 
-    covered = 0
-    for region in found:
-        inside = made.valid
-        for key, case in region.items():
-            answers = made.keys()[key][1][case].answers
-            tests = {0: [KL], 1: [GAE, GRPO], 2: [N > 1]}[key]
-            for test, answer in zip(tests, answers, strict=True):
-                inside &= made.points_of((test if answer else ~test).spec)
-        covered |= inside
-    assert (covered, whole) == (points, True)
+    strides = [1]
+    for part in made.parts:
+        strides.append(strides[-1] * part.classes)
+    covered = {
+        point
+        for point in range(made.points)
+        for region in found
+        if all(point // strides[number] % made.parts[number].classes == at for number, at in region.items())
+    }
+    assert (covered, whole) == (chosen, True)
 
 
 def test_a_key_is_told_with_the_values_that_stand_for_each_case() -> None:
     made = space(ESTIMATOR.isin(["rloo", "grpo", "rloo"]), GAE)
 
-    ((name, cases),) = made.keys()
-    assert name == "algorithm.adv_estimator"
-    assert [(case.text, case.values) for case in cases] == [
-        ("algorithm.adv_estimator='rloo'", ("'rloo'", "'grpo'")),
-        ("algorithm.adv_estimator='gae'", ("'gae'",)),
-        ("algorithm.adv_estimator neither 'rloo' nor 'grpo' nor 'gae'", ()),
-    ]
+    assert {key: [(case.text, case.values) for case in cases] for key, cases in made.keys().items()} == {
+        ("config", "algorithm.adv_estimator"): [
+            ("algorithm.adv_estimator='rloo'", ("'rloo'", "'grpo'")),
+            ("algorithm.adv_estimator='gae'", ("'gae'",)),
+            ("algorithm.adv_estimator neither 'rloo' nor 'grpo' nor 'gae'", ()),
+        ]
+    }
     (test,) = questions_in(GAE.spec)
-    assert made.passing(test) == (0, [1])
+    assert made.passing(test) == [1]
+
+
+def test_a_part_has_a_class_for_each_combination_of_its_cases() -> None:
+    made = space((KL | (N > 1)).named("either"))
+
+    (part,) = made.parts
+    assert part.keys == (("config", "use_kl"), ("config", "rollout.n"))
+    assert [made.keys()[part.keys[1]][case].text for case in (0, 1)] == ["rollout.n=1", "rollout.n=2"]
+    assert (part.classes, part.class_of) == (2, [0, 0, 1, 0])

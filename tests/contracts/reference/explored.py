@@ -49,6 +49,18 @@ plan = Pipeline(
 other = Pipeline("other", inputs=Start, stages=[Generate, Generate])
 
 
+CRITIC = (config("critic.enable") | (ESTIMATOR == "gae")).named("use_critic")
+ComputeValues = declare("ComputeValues", {"responses": Responses}, {"values": Scores})
+Fit = declare("Fit", {"values": Scores})
+Late = declare("Late")
+together = Pipeline(
+    "together",
+    inputs=schema("Answered", {"responses": Responses}),
+    stages=[when(CRITIC, ComputeValues), Fit, when(config("trainer.step") < config("trainer.last"), Late)],
+)
+"""Its findings are where a condition on two keys does not hold, and it has a condition that compares two keys."""
+
+
 def explored() -> Project:
     """The project: two pipelines, a stage in none of them, and a schema of its own."""
     stages = [declared.__batchpact__ for declared in (Generate, Score, Gae, Grpo, Update, Lonely)]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from batchpact.contracts.lock.file import Contracts
 from batchpact.contracts.reference.page_data import page_data
-from tests.contracts.reference.explored import HOSTILE, explored
+from batchpact.contracts.reference.project import Project
+from tests.contracts.reference.explored import HOSTILE, explored, together
 
 DATA = page_data(explored())
 PLAN = next(pipeline for pipeline in DATA["pipelines"] if pipeline["name"] == "plan")
@@ -73,7 +75,7 @@ def test_a_finding_has_the_configurations_in_which_it_is() -> None:
             "side": "reads",
             "field": "scores",
             "text": "declared f32 \"batch\"; 'score' writes it, and not in every configuration",
-            "regions": [[[0, 1], [1, case]]],
+            "regions": [{"classes": [[0, 1], [1, case]], "choice": [[0, 1], [1, case]]}],
             "whole": True,
         }
         for stage, case in (("gae", 0), ("grpo", 1))
@@ -97,3 +99,19 @@ def test_what_is_in_no_pipeline_is_known_too() -> None:
         "stages": [{"name": "trainer.Lonely", "about": ["Nobody has a place for it."], "rows": "same"}],
         "schemas": [{"name": "tests.contracts.plans.Start", "about": []}],
     }
+
+
+def test_keys_that_are_asked_about_together_are_known_by_their_combinations() -> None:
+    pipeline = together.spec
+    contracts = Contracts({stage.qualname: stage for stage in pipeline.stages}, {}, {"together": pipeline})
+    [data] = page_data(Project(contracts))["pipelines"]
+
+    assert [(key["text"], [case["label"] for case in key["cases"]]) for key in data["keys"]] == [
+        ("critic.enable", ["True", "False"]),
+        ("algorithm.estimator", ["'gae'", "anything else"]),
+        ("trainer.step and trainer.last", ["<", "=="]),
+    ]
+    assert data["parts"] == [{"keys": [0, 1], "classes": [0, 0, 0, 1]}, {"keys": [2], "classes": [0, 1]}]
+    assert [finding["regions"] for finding in data["findings"]] == [
+        [{"classes": [[0, 1]], "choice": [[0, 1], [1, 1]]}],
+    ]

@@ -11,11 +11,12 @@ pytest.importorskip("playwright")
 
 from playwright.sync_api import Browser, Page, expect
 
+from batchpact.contracts.lock.file import Contracts
 from batchpact.contracts.reference.page import page as page_of
 from batchpact.contracts.reference.project import Project
 from tests.contracts.reference.browser import TYPE, Opened
 from tests.contracts.reference.browser import browser as browser  # a fixture
-from tests.contracts.reference.explored import HOSTILE
+from tests.contracts.reference.explored import HOSTILE, together
 from tests.contracts.reference.large import large
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -248,6 +249,34 @@ def test_a_choice_with_the_keyboard_keeps_the_focus(opened: Opened) -> None:
     page.keyboard.press("ArrowLeft")
     is_off(page)
     assert page.evaluate("document.activeElement.type") == "radio"
+
+
+@pytest.fixture
+def together_opened(browser: Browser, tmp_path: Path) -> Iterator[Opened]:
+    file = tmp_path / "together.html"
+    spec = together.spec
+    contracts = Contracts({stage.qualname: stage for stage in spec.stages}, {}, {"together": spec})
+    file.write_text(page_of(Project(contracts)), encoding="utf-8")
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, offline=True)
+    yield (opened := Opened(context, file))
+    context.close()
+    assert opened.problems == []
+
+
+def test_a_finding_is_certain_once_a_condition_on_two_keys_is_decided(together_opened: Opened) -> None:
+    page = together_opened.go("#view=findings")
+    level = page.locator(".finding .level")
+    critic = page.locator("#panel").get_by_role("group", name="critic.enable")
+    estimator = page.locator("#panel").get_by_role("group", name="algorithm.estimator")
+    expect(level).to_have_text(["possible error"])
+
+    critic.get_by_role("radio", name="False").check()
+    expect(level).to_have_text(["possible error"])
+    estimator.get_by_role("radio", name="anything else").check()
+    expect(level).to_have_text(["error"])
+    critic.get_by_role("radio", name="True").check()
+    expect(level).to_have_count(0)
+    is_off(page)
 
 
 def test_nobody_runs_what_contradicts_the_pipeline(opened: Opened) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 from batchpact.contracts import Pipeline, when
@@ -13,7 +14,8 @@ from tests.contracts.plans import PerRow, declare, schema
 
 def running(flow: Flow, switches: Switches) -> list[int]:
     """The points in which each stage runs, found as the page finds them: from the compiled conditions alone."""
-    sizes = [len(cases) for _, cases in flow.space.keys()]
+    sizes = [len(cases) for cases in flow.space.keys().values()]
+    numbers = {key: number for number, key in enumerate(flow.space.keys())}
     stages = flow.stages
     tests = [None if stage.when is None else switches.compiled(stage.when, at) for at, stage in enumerate(stages)]
 
@@ -31,13 +33,14 @@ def running(flow: Flow, switches: Switches) -> list[int]:
         return all(answers) if kind == "all" else any(answers)
 
     found = [0] * len(stages)
-    for number in range(flow.space.points):
-        point, rest = [], number
-        for size in sizes:
-            point.append(rest % size)
-            rest //= size
+    for combination in product(*map(range, sizes)):
+        point, stride = 0, 1
+        for part in flow.space.parts:
+            cases = {key: (combination[numbers[key]],) for key in part.keys}
+            [at] = part.classes_where(cases)
+            point, stride = point + at * stride, stride * part.classes
         for at, test in enumerate(tests):
-            found[at] |= holds(test, point) << number
+            found[at] |= holds(test, list(combination)) << point
     return found
 
 
