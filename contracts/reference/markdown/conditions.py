@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from batchpact.contracts.formats.markdown import escaped
-from batchpact.contracts.proof.space import Case
+from batchpact.contracts.proof.cases import Case
 from batchpact.contracts.reference.keys import Switched
 from batchpact.contracts.reference.markdown.links import Links, key_anchor
 from batchpact.contracts.reference.markdown.text import heading, page, table
