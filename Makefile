@@ -5,7 +5,7 @@ PYTHON ?= python3
 INSTALL = python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 EDITABLE = --no-build-isolation --editable
 
-.PHONY: demo test test-peers test-oldest explore check lock docs site types pyright format bench clean
+.PHONY: demo test test-page test-peers test-oldest explore check lock docs site types pyright format bench clean
 
 # BACKEND=local or BACKEND=ray: the stages that need a model run on groups of workers.
 DEMO = .venv$(if $(filter ray,$(BACKEND)),-peers)
@@ -15,19 +15,23 @@ demo: $(DEMO)/.stamp  # train a small model by GRPO, under contract
 test: .venv/.stamp  # what needs neither verl nor Ray
 	.venv/bin/pytest
 
+test-page: .venv/.stamp  # the page to explore, in the Chromium that is installed (Debian: apt-get install chromium)
+	.venv/bin/pytest -m browser
+
 test-peers: .venv-peers/.stamp  # against verl, TransferQueue and Ray; TESTS=tests/findings: these alone
 	.venv-peers/bin/pytest $(TESTS) -m "peers or ray" || test $$? -eq 5  # 5: no such test
 
 # What never sees a TensorDict is left out.
 test-oldest: .venv/.stamp build/oldest/.stamp  # with the oldest tensordict that is supported
 	PYTHONPATH=$(CURDIR)/build/oldest .venv/bin/pytest tests/dataproto tests/contracts tests/test_example.py \
-		$(addprefix --ignore=tests/contracts/,faults formats lint lock proof)
+		$(addprefix --ignore=tests/contracts/,faults formats lint lock proof reference)
 
 explore: .venv-peers/.stamp  # property tests with examples that nobody has drawn yet
 	.venv-peers/bin/pytest -m "hypothesis and not bench" --hypothesis-profile=explore
 
-bench: .venv-peers/.stamp  # speed, beside verl
-	.venv-peers/bin/pytest tests/benchmarks -m bench
+bench: .venv-peers/.stamp .venv/.stamp  # speed, beside verl; that of the page in Chromium
+	.venv-peers/bin/pytest tests/benchmarks -m bench --ignore=tests/benchmarks/test_page.py
+	.venv/bin/pytest tests/benchmarks/test_page.py -m bench
 
 check: .venv/.stamp types pyright  # style, types, floors, drift of the vocabulary and of the references
 	.venv/bin/ruff check

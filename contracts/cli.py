@@ -103,6 +103,9 @@ def lock(
 def docs(
     targets: Annotated[list[str] | None, typer.Argument(help="Modules and names, as for lock" + _TARGETS)] = None,
     output: Annotated[str, typer.Option(help="The folder of the pages.")] = "docs/reference",
+    page: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the page to explore, one HTML file, and nothing else.")
+    ] = None,
     check: Annotated[bool, typer.Option("--check", help="Write nothing; fail where a page is not current.")] = False,
     form: _Form = Format.TEXT,
 ) -> None:
@@ -113,7 +116,7 @@ def docs(
     """
     from batchpact.contracts.reference import command
 
-    command.docs(targets or (), output, check=check, form=form)
+    command.docs(targets or (), output, page=page, check=check, form=form)
 
 
 @app.command()

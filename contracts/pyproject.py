@@ -43,15 +43,31 @@ def project_targets(given: Sequence[str] = ()) -> list[str]:
     return targets
 
 
-def _table() -> dict[str, Any]:
-    """`[tool.batchpact]`; empty where there is none."""
+def project_name() -> str:
+    """What the project is called; the name of the folder where it does not say.
+
+    Raises:
+        SettingError: if what the project says cannot be read.
+    """
+    about = _whole().get("project", {})
+    name = about.get("name") if isinstance(about, dict) else None
+    return name if isinstance(name, str) else Path.cwd().name
+
+
+def _whole() -> dict[str, Any]:
+    """All of the file; empty where there is none."""
     try:
-        whole = tomllib.loads(Path(FILE).read_text(encoding="utf-8"))
+        whole: dict[str, Any] = tomllib.loads(Path(FILE).read_text(encoding="utf-8"))
     except FileNotFoundError:
         return {}
     except (OSError, ValueError) as error:
         raise _wrong(FILE, f"it cannot be read: {error}", "a TOML file") from None
-    tool = whole.get("tool", {})
+    return whole
+
+
+def _table() -> dict[str, Any]:
+    """`[tool.batchpact]`; empty where there is none."""
+    tool = _whole().get("tool", {})
     table = tool.get("batchpact", {}) if isinstance(tool, dict) else {}
     if not isinstance(table, dict):
         raise _wrong("batchpact", f"{table!r}", "a table: [tool.batchpact]")

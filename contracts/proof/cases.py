@@ -20,19 +20,25 @@ _OTHER = "something else"
 class Case:
     """Values of a subject that no question tells apart: what they answer, and one of them in words.
 
-    `values` are all of them that the questions name.
+    `label` is what stands beside the subject where one is chosen; `values` are all of them that the questions name.
     """
 
     answers: tuple[bool, ...]
     text: str
+    label: str
     values: tuple[str, ...] = ()
+
+
+def about(test: TestSpec) -> str:
+    """What a question is about, in words."""
+    return str(test.subject) if test.than is None else f"{test.subject} and {test.than}"
 
 
 def key_of(test: TestSpec) -> Key:
     """What a question is about: a subject, or the order of two, which is as free as a subject of its own."""
     if test.than is None:
         return test.subject.source, test.subject.name
-    return f"{test.subject.source} {test.than.source}", f"{test.subject} and {test.than}"
+    return f"{test.subject.source} {test.than.source}", about(test)
 
 
 def question(test: TestSpec) -> str:
@@ -44,7 +50,8 @@ def question(test: TestSpec) -> str:
 def cases_of(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
     """The values that the questions tell apart, the constants that stand in them first."""
     if key[0] == "present":
-        return [Case((True,), f"{key[1]} in the batch"), Case((False,), f"{key[1]} not in the batch")]
+        places = ((True, "in the batch"), (False, "not in the batch"))
+        return [Case((there,), f"{key[1]} {label}", label) for there, label in places]
     if tests[0].than is not None:
         return _orders(tests, str(tests[0].subject), str(tests[0].than))
     constants: list[object] = []
@@ -64,7 +71,8 @@ def cases_of(key: Key, tests: Sequence[TestSpec]) -> list[Case]:
         answers = _answers(tests, value)
         if all(case.answers != answers for case in found):
             alike = tuple(repr(other) for other in constants if _answers(tests, other) == answers)
-            found.append(Case(answers, _words(name, value, constants), alike))
+            label = ", ".join(alike) or _label(value)
+            found.append(Case(answers, _words(name, value, constants), label, alike))
     return found
 
 
@@ -75,10 +83,20 @@ def _answers(tests: Sequence[TestSpec], value: object) -> tuple[bool, ...]:
 def _orders(tests: Sequence[TestSpec], left: str, right: str) -> list[Case]:
     """The orders that two subjects can have; where one is not there, they have none."""
     found: dict[tuple[bool, ...], Case] = {}
-    for values, text in (((0, 1), "<"), ((0, 0), "=="), ((1, 0), ">"), ((None, 0), "has no order beside")):
+    orders = (
+        ((0, 1), "<", "<"),
+        ((0, 0), "==", "=="),
+        ((1, 0), ">", ">"),
+        ((None, 0), "has no order beside", "no order"),
+    )
+    for values, text, label in orders:
         answers = tuple(passes(test, *values) for test in tests)
-        found.setdefault(answers, Case(answers, f"{left} {text} {right}"))
+        found.setdefault(answers, Case(answers, f"{left} {text} {right}", label))
     return list(found.values())
+
+
+def _label(value: object) -> str:
+    return "not set" if value is ABSENT or value is None else "anything else" if value == _OTHER else repr(value)
 
 
 def _words(name: str, value: object, constants: Sequence[object]) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import combinations, product
 from typing import TypeAlias, TypeVar
 
-from batchpact.contracts.proof.cases import Case, Key, cases_of, key_of, question
+from batchpact.contracts.proof.cases import Case, Key, about, cases_of, key_of, question
 from batchpact.contracts.proof.parts import Part, joined
 from batchpact.schemas.condition_specs import (
     UNKNOWN,
@@ -215,6 +215,10 @@ class Space:
     def keys(self) -> dict[Key, list[Case]]:
         """What conditions ask about, and the cases of each."""
         return dict(self._cases)
+
+    def named(self) -> dict[str, list[Case]]:
+        """The cases of each key, by what it is called; in the order of the keys."""
+        return {about(self._tests[key][0]): cases for key, cases in self._cases.items()}
 
     def passing(self, test: TestSpec) -> list[int]:
         """The cases of its key that pass a test."""

@@ -11,10 +11,11 @@ from batchpact.contracts.formats.names import Format
 from batchpact.contracts.formats.printer import Printer
 from batchpact.contracts.lock.file import figures
 from batchpact.contracts.placing import from_here
-from batchpact.contracts.pyproject import project_targets
+from batchpact.contracts.pyproject import project_name, project_targets
 from batchpact.contracts.reference.markdown.links import PIPELINES, pipeline_file
 from batchpact.contracts.reference.markdown.pages import pages
 from batchpact.contracts.reference.markdown.text import MARK
+from batchpact.contracts.reference.page import page as page_of
 from batchpact.contracts.reference.project import Project
 from batchpact.contracts.reference.svg import drawn_from, source_of, svg
 from batchpact.contracts.reference.view import View
@@ -35,8 +36,10 @@ class File(NamedTuple):
     is_current: Callable[[str], bool]
 
 
-def docs(targets: Sequence[str], output: str, *, check: bool, form: Format) -> None:
+def docs(targets: Sequence[str], output: str, *, page: str | None, check: bool, form: Format) -> None:
     """Write the reference of a project, or say which pages of it are not what the contracts declare.
+
+    Where `page` names a file, the page to explore is written there, and nothing else is.
 
     Raises:
         typer.Exit: with 1, where it says something; with 2, where a target or the folder could not be used.
@@ -46,15 +49,33 @@ def docs(targets: Sequence[str], output: str, *, check: bool, form: Format) -> N
         from batchpact.contracts.lock.collect import collect  # here, as it may refuse a setting of the environment
 
         project = Project(collect(project_targets(targets)))
-        files = {Path(output) / path: file for path, file in reference(project).items()}
-        told = f"{figures(project.contracts)}, {count(len(files), 'file')}"
-        found = list(_stale(Path(output), files))
-        if check:
-            _report(printer, output, told, found)
+        if page is None:
+            _write_pages(printer, project, output, check=check)
         else:
-            _write(files, found)
-            printer.show(Section(subject=output, checked=told, ok=True), f"{output}: {told}, {len(found)} of them new")
+            _write_page(printer, project, page, check=check)
     printer.finish()
+
+
+def _write_pages(printer: Printer, project: Project, output: str, *, check: bool) -> None:
+    files = {Path(output) / path: file for path, file in reference(project).items()}
+    told = f"{figures(project.contracts)}, {count(len(files), 'file')}"
+    found = list(_stale(Path(output), files))
+    if check:
+        _report(printer, output, told, found)
+    else:
+        for path, wrong in found:
+            _write(path, None if wrong == "left over" else files[path].make())
+        printer.show(Section(subject=output, checked=told, ok=True), f"{output}: {told}, {len(found)} of them new")
+
+
+def _write_page(printer: Printer, project: Project, path: str, *, check: bool) -> None:
+    if check:
+        actual, expected = "it is about the Markdown pages", "leave it out; a page to explore is made when it is wanted"
+        raise SettingError("in --page", [Violation(code="BP052", field="--check", actual=actual, expected=expected)])
+    text = page_of(project, project_name())
+    _write(Path(path), text)
+    told = f"{figures(project.contracts)}, {len(text.encode()) / 1e6:.1f} MB"
+    printer.show(Section(subject=path, checked=told, ok=True), f"{path}: {told}")
 
 
 def reference(project: Project) -> dict[str, File]:
@@ -109,20 +130,18 @@ def _violation(path: Path, wrong: str) -> Violation:
     return Violation(code="BP081", field=path.as_posix(), actual=f"it is {wrong}", expected=expected, where=where)
 
 
-def _write(files: dict[Path, File], found: list[tuple[Path, str]]) -> None:
-    # All of them are made before the first is written: one that cannot be made leaves the folder as it is.
-    texts = {path: None if wrong == "left over" else files[path].make() for path, wrong in found}
-    for path, text in texts.items():
-        try:
-            if text is None:
-                path.unlink()
-            else:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8", newline="\n")
-        except OSError as error:
-            actual = f"it cannot be written: {error.strerror}"
-            violation = Violation(code="BP052", field="output", actual=actual, expected="a folder for the reference")
-            raise SettingError(f"in {path}", [violation]) from None
+def _write(path: Path, text: str | None) -> None:
+    """Write a file, or remove it."""
+    try:
+        if text is None:
+            path.unlink()
+        else:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        actual = f"it cannot be written: {error.strerror}"
+        violation = Violation(code="BP052", field="output", actual=actual, expected="a folder for the reference")
+        raise SettingError(f"in {path}", [violation]) from None
 
 
 def _read(path: Path) -> str | None:

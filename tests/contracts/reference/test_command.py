@@ -146,6 +146,27 @@ def test_the_check_needs_no_graphviz(shell: Shell, monkeypatch: pytest.MonkeyPat
     assert "pip install 'batchpact[docs]'" in output
 
 
+def test_the_page_to_explore_is_written_alone_and_is_called_after_the_project(shell: Shell) -> None:
+    code, output = shell("--page", "out/contracts.html")
+    text = (shell.folder / "out" / "contracts.html").read_text(encoding="utf-8")
+    told = f"1 stage, 0 schemas, 1 pipeline, {len(text.encode()) / 1e6:.1f} MB"
+    assert (code, output) == (0, f"out/contracts.html: {told}\n")
+    assert f"<title>{shell.folder.name}</title>" in text
+    assert not shell.reference.exists()
+
+    (shell.folder / "pyproject.toml").write_text('[project]\nname = "my-trainer"\n')
+    shell("trainer", "--page", "contracts.html")
+    assert "<title>my-trainer</title>" in (shell.folder / "contracts.html").read_text(encoding="utf-8")
+
+
+def test_a_page_to_explore_is_not_checked(shell: Shell) -> None:
+    code, output = shell("--check", "--page", "contracts.html")
+
+    assert code == 2
+    assert "it is about the Markdown pages; leave it out" in output
+    assert not (shell.folder / "contracts.html").exists()
+
+
 def test_the_findings_have_every_format(shell: Shell) -> None:
     shell()
     (shell.reference / "fields.md").unlink()
