@@ -70,7 +70,7 @@ class _Pipeline:
     def __init__(self, view: View) -> None:
         self._view = view
         self._flow = view.flow
-        self._switches = Switches(view.flow, view.pipeline.inputs)
+        self._switches = Switches(view.flow)
         self._conditions: list[Plain] = []
         self._numbers: dict[str, int] = {}
 

@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 
 from batchpact.contracts.proof.cases import key_of
 from batchpact.contracts.proof.flow import Flow
-from batchpact.contracts.proof.open_columns import with_columns
 from batchpact.schemas.condition_specs import AllSpec, ConditionSpec, NotSpec, TestSpec
 from batchpact.schemas.record import SchemaSpec
 
@@ -27,12 +26,10 @@ class Switches:
 
     Args:
         flow: its proof.
-        inputs: what the batch holds at the start.
     """
 
-    def __init__(self, flow: Flow, inputs: SchemaSpec) -> None:
+    def __init__(self, flow: Flow) -> None:
         self._flow = flow
-        self._inputs = with_columns(inputs)
         self._keys = {key: number for number, key in enumerate(flow.space.keys())}
 
     def compiled(self, condition: ConditionSpec, at: int) -> Compiled:
@@ -52,7 +49,7 @@ class Switches:
 
     def _present(self, key: str, chosen: Compiled, at: int) -> Compiled:
         """Whether a field is there: for certain, or, where somebody may have written it, as it is chosen."""
-        certain, maybe = self._written(self._inputs, key, _INPUTS) if at > _INPUTS else (_NEVER, _NEVER)
+        certain, maybe = self._written(self._flow.inputs, key, _INPUTS) if at > _INPUTS else (_NEVER, _NEVER)
         for number, stage in enumerate(self._flow.stages[: max(at, 0)]):
             on: Compiled = ["on", number]
             if key in stage.drops or stage.rows.kind == "new":

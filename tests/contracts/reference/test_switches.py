@@ -60,7 +60,7 @@ def test_a_field_is_there_where_somebody_has_written_it() -> None:
     spec = Pipeline("plan", inputs=schema("Inputs", {"given": PerRow}), stages=stages).spec
     flow = Flow(spec, [])
 
-    assert running(flow, Switches(flow, spec.inputs)) == flow.live
+    assert running(flow, Switches(flow)) == flow.live
 
 
 def test_what_the_inputs_may_hold_is_as_it_is_chosen() -> None:
@@ -72,5 +72,5 @@ def test_what_the_inputs_may_hold_is_as_it_is_chosen() -> None:
     spec = Pipeline("plan", inputs=optional, stages=stages).spec
     flow = Flow(spec, [])
 
-    assert running(flow, Switches(flow, spec.inputs)) == flow.live
+    assert running(flow, Switches(flow)) == flow.live
     assert flow.live[1] == flow.valid
