@@ -5,7 +5,8 @@ one that checks nothing: `level_off.py`). What a call brings along is in `argume
 `effects.py`, where rows came from in `origins.py`. A trainer's own code: functions of tensors in `unpacking.py`, driver
 statements in `statements.py`, one code under several names in `aliases.py`, the order of calls in `order.py`.
 `settings.py` has the levels, `reporting.py` what becomes of violations. `pipeline.py` runs stages in order and
-`flow.py` checks them without running. The command line is `cli.py`.
+`flow.py` checks them without running. Contracts that nobody wrote yet are drafted from batches in `inferring/`. The
+command line is `cli.py`.
 Names are imported when they are first used: `batchpact --help` must not import torch.
 """
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from batchpact.contracts.configuration import use_config
     from batchpact.contracts.decorator import contract_of, stage
     from batchpact.contracts.figures import Figures
+    from batchpact.contracts.inferring.infer import infer
     from batchpact.contracts.origins import from_rows
     from batchpact.contracts.pipeline import Pipeline
     from batchpact.contracts.planned import when
@@ -43,6 +45,7 @@ _HOMES = {
     "contract_dispatch": "verl.dispatch",
     "contract_of": "decorator",
     "from_rows": "origins",
+    "infer": "inferring.infer",
     "observe": "reporting",
     "stage": "decorator",
     "this_worker": "workers.worker",
@@ -64,6 +67,7 @@ __all__ = [
     "contract_dispatch",
     "contract_of",
     "from_rows",
+    "infer",
     "observe",
     "stage",
     "this_worker",

@@ -161,6 +161,23 @@ def inspect(
     console.print(found.as_json() if as_json else found, markup=False)
 
 
+@app.command()
+def infer(
+    files: Annotated[list[str], typer.Argument(help="Files that DataProto.save_to_disk wrote.")],
+    name: Annotated[str, typer.Option(help="The name of the class.")] = "Batch",
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the source to this file instead of printing it.")
+    ] = None,
+) -> None:
+    """Write the source of a schema that saved batches keep to: a draft, with a comment where it is a guess.
+
+    Exits with 0, and with 2 where a file could not be used.
+    """
+    from batchpact.contracts.infer_command import infer_files
+
+    infer_files(files, name, output)
+
+
 def main() -> None:
     """Run the command line."""
     app()

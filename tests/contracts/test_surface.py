@@ -25,6 +25,7 @@ NAMES = [
     "contract_dispatch",
     "contract_of",
     "from_rows",
+    "infer",
     "observe",
     "stage",
     "this_worker",
