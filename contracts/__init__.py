@@ -5,8 +5,8 @@ one that checks nothing: `level_off.py`). What a call brings along is in `argume
 `effects.py`, where rows came from in `origins.py`. A trainer's own code: functions of tensors in `unpacking.py`, driver
 statements in `statements.py`, one code under several names in `aliases.py`, the order of calls in `order.py`.
 `settings.py` has the levels, `reporting.py` what becomes of violations. `pipeline.py` runs stages in order and
-`flow.py` checks them without running. Contracts that nobody wrote yet are drafted from batches in `inferring/`. The
-command line is `cli.py`.
+`flow.py` checks them without running. Contracts that nobody wrote yet are drafted from batches in `inferring/`, and
+from a run in `tracing/`. The command line is `cli.py`.
 Names are imported when they are first used: `batchpact --help` must not import torch.
 """
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from batchpact.contracts.report import Report
     from batchpact.contracts.reporting import ContractWarning, Event, observe
     from batchpact.contracts.settings import checking
+    from batchpact.contracts.tracing.trace import trace
     from batchpact.contracts.verl.dispatch import contract_dispatch
     from batchpact.contracts.workers.errors import WorkerError
     from batchpact.contracts.workers.futures import StageFuture
@@ -49,6 +50,7 @@ _HOMES = {
     "observe": "reporting",
     "stage": "decorator",
     "this_worker": "workers.worker",
+    "trace": "tracing.trace",
     "use_config": "configuration",
     "when": "planned",
 }
@@ -71,6 +73,7 @@ __all__ = [
     "observe",
     "stage",
     "this_worker",
+    "trace",
     "use_config",
     "when",
 ]

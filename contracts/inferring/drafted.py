@@ -39,6 +39,11 @@ class Drafted:
     comments: list[str] = field(default_factory=list)
     imports: set[tuple[str, str]] = field(default_factory=set)
 
+    @property
+    def uncertain(self) -> bool:
+        """Whether the field may be absent, always or under a condition."""
+        return self.optional or any(mark.startswith("When(") for mark in self.marks)
+
     def kind(self, text: str, *imports: tuple[str, str]) -> None:
         """Add a type."""
         self.kinds.append(text)

@@ -103,6 +103,8 @@ def _write_out(seen: Seen, drafted: Drafted, axes: Axes) -> None:
             drafted.optional |= len(given) < len(values)
             unread = any(isinstance(value, Unread) for value in given)
             _typed(drafted, placement, Any if unread else common_type(given))
+    if seen.source:
+        drafted.mark(f"From({quoted(seen.source)})")
 
 
 def _typed(drafted: Drafted, placement: PlacementName, live: Any) -> None:
@@ -179,11 +181,10 @@ def _listed(seen: Seen, kinds: Mapping[int, str]) -> str:
 
 
 def _finish(seen: Seen, drafted: Drafted) -> None:
-    """What the field says beyond its type: where it comes from, and whether it may be absent."""
-    if seen.source:
-        drafted.mark(f"From({quoted(seen.source)})")
+    """Whether the field may be absent, and when."""
     if seen.when:
         drafted.mark(f"When({seen.when})")
+        drafted.imports.add((SCHEMAS, "config"))
     elif seen.optional and drafted.kinds:
         drafted.optional = True
         drafted.comments.append(seen.optional)

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from batchpact.contracts.inferring.drafted import Drafted
 
-_WIDTH = 88
+WIDTH = 88
 
 
 def schema_source(name: str, description: str, fields: Sequence[Drafted], indent: str = "") -> list[str]:
@@ -34,7 +34,7 @@ def schema_source(name: str, description: str, fields: Sequence[Drafted], indent
 
 def docstring(text: str, indent: str) -> list[str]:
     """A docstring, in lines."""
-    first, *more = textwrap.wrap(text, _WIDTH - len(indent) - 6)
+    first, *more = textwrap.wrap(text, WIDTH - len(indent) - 6, break_long_words=False)
     if not more:
         return [f'{indent}"""{first}"""', ""]
     return [f'{indent}"""{first}', *(f"{indent}{line}" for line in more), f'{indent}"""', ""]
@@ -44,11 +44,11 @@ def _commented(field: Drafted, indent: str) -> list[str]:
     """A field under what is to be said of it, or beside it where that is short."""
     lines = list(_field(field, indent)) if field.kinds else []
     beside = f"  # {'; '.join(field.comments)}"
-    if len(lines) == 1 and field.comments and len(lines[0] + beside) <= _WIDTH:
+    if len(lines) == 1 and field.comments and len(lines[0] + beside) <= WIDTH:
         return [lines[0] + beside]
     texts = field.comments if field.kinds else [f"{field.key}: {text}" for text in field.comments]
     start = f"{indent}# "
-    wrapper = textwrap.TextWrapper(_WIDTH, initial_indent=start, subsequent_indent=start)
+    wrapper = textwrap.TextWrapper(WIDTH, initial_indent=start, subsequent_indent=start, break_long_words=False)
     return [*(line for text in texts for line in wrapper.wrap(text)), *lines]
 
 
@@ -57,7 +57,7 @@ def _field(field: Drafted, indent: str) -> Iterator[str]:
     default = " = None" if field.optional else ""
     annotation = f"Annotated[{', '.join([kind, *field.marks])}]" if field.marks else kind
     line = f"{indent}{field.attribute}: {annotation}{default}"
-    if len(line) <= _WIDTH or not field.marks:
+    if len(line) <= WIDTH or not field.marks:
         yield line
         return
     yield f"{indent}{field.attribute}: Annotated["
@@ -88,7 +88,7 @@ def imports_source(imports: Iterable[tuple[str, str]]) -> list[str]:
 
 def _import(module: str, names: Sequence[str]) -> list[str]:
     line = f"from {module} import {', '.join(names)}"
-    if len(line) <= _WIDTH:
+    if len(line) <= WIDTH:
         return [line]
     return [f"from {module} import (", *(f"    {name}," for name in names), ")"]
 

@@ -29,6 +29,7 @@ NAMES = [
     "observe",
     "stage",
     "this_worker",
+    "trace",
     "use_config",
     "when",
 ]
