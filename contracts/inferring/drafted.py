@@ -24,8 +24,10 @@ class Drafted:
         attribute: its name in the class.
         named: whether its type says its key.
         kinds: its types, one of which a value has; none where no field can be declared.
+        dims: the names in its shape, but for the batch axis.
         marks: what stands beside the type in `Annotated`.
         optional: whether it may be absent.
+        default: the source of its default; None for one that may be absent and has no other.
         comments: what is uncertain, one after the other.
         imports: what its source needs, as pairs of module and name; without a name, the module itself.
     """
@@ -34,8 +36,10 @@ class Drafted:
     attribute: str = ""
     named: bool = False
     kinds: list[str] = field(default_factory=list)
+    dims: set[str] = field(default_factory=set)
     marks: list[str] = field(default_factory=list)
     optional: bool = False
+    default: str = ""
     comments: list[str] = field(default_factory=list)
     imports: set[tuple[str, str]] = field(default_factory=set)
 
@@ -76,6 +80,11 @@ def quoted(text: str) -> str:
     """A text as source, in the quotes that formatters prefer."""
     shown = repr(text)
     return shown if '"' in text or shown[0] == '"' else f'"{shown[1:-1]}"'
+
+
+def plain_source(value: object) -> str:
+    """A number, a text, a truth or None as source."""
+    return quoted(value) if isinstance(value, str) else repr(value)
 
 
 def _is_attribute(key: str) -> bool:

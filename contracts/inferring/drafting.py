@@ -77,6 +77,7 @@ def _use(word: Word, seen: Seen, drafted: Drafted) -> None:
     module = word.name.rpartition(".")[0]
     drafted.kind(word.name, (_VOCABULARY, module or word.name))
     drafted.named = word.named
+    drafted.dims = _names_in(*(place.dims or "" for place in word.field.places))
     drafted.optional = any(value is None for value in _without_rows(seen).values())
 
 
@@ -145,9 +146,15 @@ def _tensor(seen: Seen, drafted: Drafted, axes: Axes) -> None:
             dims.append(name)
             drafted.comments += [uncertain] if uncertain else []
     drafted.kind(f'{family}[Tensor, "{" ".join(dims)}"]', ("jaxtyping", family), ("torch", "Tensor"))
+    drafted.dims = _names_in(" ".join(dims))
     first = next(iter(tensors.values()))
     if is_jagged(first):
         drafted.mark(f"Jagged({quoted(dims[ragged_axis(first)])})")
+
+
+def _names_in(*shapes: str) -> set[str]:
+    found = (dim.as_expression() for shape in shapes for dim in parse_dims(shape)[1:])
+    return {name for expression in found if expression is not None for name in expression.names()}
 
 
 def _family(tensors: Iterable[Tensor]) -> str:
@@ -182,6 +189,7 @@ def _listed(seen: Seen, kinds: Mapping[int, str]) -> str:
 
 def _finish(seen: Seen, drafted: Drafted) -> None:
     """Whether the field may be absent, and when."""
+    drafted.default = seen.default
     if seen.when:
         drafted.mark(f"When({seen.when})")
         drafted.imports.add((SCHEMAS, "config"))

@@ -23,6 +23,7 @@ class Seen:
         places: where it stands, by the number of the batch.
         optional: why it may be absent, in words; empty where it never was.
         when: the source of the condition under which it is there, if one is known.
+        default: the source of its default, if it has one.
         source: the path of the configuration that fills it, if one is known.
     """
 
@@ -31,6 +32,7 @@ class Seen:
     places: dict[int, PlacementName] = field(default_factory=dict)
     optional: str = ""
     when: str = ""
+    default: str = ""
     source: str = ""
 
     def add(self, batch: int, placement: PlacementName, value: object) -> None:

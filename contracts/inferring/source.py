@@ -54,7 +54,7 @@ def _commented(field: Drafted, indent: str) -> list[str]:
 
 def _field(field: Drafted, indent: str) -> Iterator[str]:
     kind = " | ".join([*field.kinds, *(["None"] if field.optional else [])])
-    default = " = None" if field.optional else ""
+    default = f" = {field.default or 'None'}" if field.optional or field.default else ""
     annotation = f"Annotated[{', '.join([kind, *field.marks])}]" if field.marks else kind
     line = f"{indent}{field.attribute}: {annotation}{default}"
     if len(line) <= WIDTH or not field.marks:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -29,7 +30,7 @@ class Call:
         rows: what happened to the batch axis.
         unpacked: whether it is a function of plain values.
         names: the field of a parameter that is called otherwise, for a function of plain values.
-        defaults: the arguments that have the value of their default.
+        defaults: the defaults of its arguments, where they are plain.
         loose: what it returned and nobody has put into a batch yet.
     """
 
@@ -43,7 +44,7 @@ class Call:
     rows: RowsSpec = field(default_factory=RowsSpec)
     unpacked: bool = False
     names: dict[str, str] = field(default_factory=dict)
-    defaults: set[str] = field(default_factory=set)
+    defaults: dict[str, object] = field(default_factory=dict)
     loose: list[object] = field(default_factory=list)
 
     @property
@@ -56,6 +57,13 @@ class Call:
         """What tells calls apart of which one is like the other."""
         written = [tuple(store) for store in self.written[:3]]
         return self.home, tuple(self.read), *written, self.drops, self.rows
+
+    def add_looks(self, names: Iterable[str], tensors: Mapping[str, object]) -> None:
+        """What a function of plain values has looked up in a store that it was given."""
+        for name in names:
+            if name in tensors and name not in self.looked:
+                self.looked.append(name)
+                self.before.tensors[name] = tensors[name]  # type: ignore[index]  # a dict of this call's own
 
     def find_loose(self, stores: Stores) -> None:
         """What was returned and stands in a batch now was written by this call, under the names that it has there."""

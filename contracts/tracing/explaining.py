@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from batchpact.contracts.inferring.drafted import quoted
+from batchpact.contracts.inferring.drafted import plain_source, quoted
 from batchpact.schemas.configuration import ABSENT, look_up
 from batchpact.schemas.text import join_names
 
@@ -60,16 +60,12 @@ class Configurations:
             return f"~{subject}"
         for test, mine, others in (("==", inside, outside), ("!=", outside, inside)):
             if all(_equal(value, mine[0]) for value in mine) and not any(_equal(v, mine[0]) for v in others):
-                return f"{subject} {test} {_source(mine[0])}"
+                return f"{subject} {test} {plain_source(mine[0])}"
         return ""
 
 
 def _equal(left: object, right: object) -> bool:
     return type(left) is type(right) and left == right
-
-
-def _source(value: object) -> str:
-    return quoted(value) if isinstance(value, str) else repr(value)
 
 
 def _paths(config: object, before: str = "") -> Iterator[str]:

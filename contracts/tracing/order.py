@@ -20,7 +20,7 @@ class Step(NamedTuple):
     Attributes:
         name: the name of the stage.
         home: where its function is; empty for the loop.
-        call: the call; one that reads nothing for the loop.
+        call: the call; for the loop one that may have read any tensor.
     """
 
     name: str
@@ -43,7 +43,9 @@ def steps(calls: Sequence[Call], read: Collection[str]) -> tuple[Stores, list[St
         if new:
             written = Stores(*({key: store[key] for key in store if key in new} for store in call.held[:3]))
             name = f"before_{call.name}"
-            found.append(Step(name, "", Call(name, "", start, start, written=written)))
+            there = {key: value for key, value in call.held.tensors.items() if key in known and key not in new}
+            before = Stores(there, {}, {})
+            found.append(Step(name, "", Call(name, "", before, before, looked=list(there), written=written)))
             known.update(_kinds(written))
         found.append(Step(call.name, call.home, call))
         if call.rows.kind == "new":

@@ -28,8 +28,6 @@ def plain_call(frame: FrameType, given: dict[str, object], held: Stores, *, name
     Returns:
         None where nothing of the batch was given to a function that nobody named.
     """
-    if not any(isinstance(value, (Tensor, np.ndarray)) for value in given.values()):
-        return None
     tensors: dict[str, object] = {}
     columns: dict[str, object] = {}
     arguments: dict[str, object] = {}
@@ -45,8 +43,8 @@ def plain_call(frame: FrameType, given: dict[str, object], held: Stores, *, name
                 call.names[parameter] = key
         elif isinstance(value, (bool, int, float, str)):
             placement, key = "arg", parameter
-            if parameter in own and own[parameter] == value:
-                call.defaults.add(parameter)
+            if isinstance(own.get(parameter), (bool, int, float, str)):
+                call.defaults[parameter] = own[parameter]
         elif isinstance(value, (Tensor, np.ndarray)) and value.ndim:
             placement, key = "tensor" if isinstance(value, Tensor) else "non_tensor", parameter
         else:

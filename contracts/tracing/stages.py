@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
-from batchpact.contracts.inferring.drafted import SCHEMAS, Drafted, name_attributes, quoted
+from batchpact.contracts.inferring.drafted import SCHEMAS, Drafted, name_attributes, plain_source, quoted
 from batchpact.contracts.inferring.drafting import draft
 from batchpact.contracts.inferring.seen import Seen
 from batchpact.contracts.inferring.vocabulary import words_for
@@ -66,14 +66,11 @@ def draft_stage(observed: Observed, configs: Configurations, runs: Sequence[int]
     calls = observed.calls
     reads = _fields([(run, call.read, call.before) for run, call in calls], configs, "calls")
     writes = _fields([(run, call.written.names(), call.written) for run, call in calls], configs, "calls")
-    for seen in reads:
-        if set(seen.places.values()) == {"arg"}:
-            values = {calls[at][0]: value for at, value in seen.values.items()}
-            seen.source = configs.path_of(values, seen.key)
-    by_default = set.intersection(*(call.defaults for _, call in calls))
-    reads = [seen for seen in reads if seen.key not in by_default or seen.source or words_for(seen.key)]
+    reads = [seen for seen in reads if set(seen.places.values()) != {"arg"} or _is_argument(seen, calls, configs)]
     drafted = draft([*reads, *writes])
     made = StageDraft(_camel(observed.name), _description(observed), drafted[: len(reads)], drafted[len(reads) :])
+    if not observed.home:
+        made.reads = _binding(made)
     name_attributes(made.reads)
     name_attributes(made.writes)
     there = {name for _, call in calls for name in (*call.read, *call.written.names())}
@@ -85,6 +82,29 @@ def draft_stage(observed: Observed, configs: Configurations, runs: Sequence[int]
         made.when, more = configs.condition(observed.runs, runs)
         made.comments.append(f"called in {len(observed.runs)} of {len(runs)} runs{'; ' if more else ''}{more}")
     return made
+
+
+def _binding(made: StageDraft) -> list[Drafted]:
+    """Fields that say how large is what a stage writes: all that is known of what the loop itself has read."""
+    wanted = {name for drafted in made.writes for name in drafted.dims}
+    kept = []
+    for drafted in made.reads:
+        if wanted & drafted.dims and not drafted.uncertain:
+            kept.append(drafted)
+            wanted -= drafted.dims
+    return kept
+
+
+def _is_argument(seen: Seen, calls: Sequence[tuple[int, Call]], configs: Configurations) -> bool:
+    """Say what fills an argument; one that nobody ever gave another value than its default is no part of a contract."""
+    seen.source = configs.path_of({calls[at][0]: value for at, value in seen.values.items()}, seen.key)
+    known = {call.defaults.get(seen.key) for _, call in calls}
+    default = known.pop() if len(known) == 1 else None
+    if default is None:
+        return True
+    seen.default = plain_source(default)
+    moved = any(value != default for value in seen.values.values())
+    return moved or bool(seen.source or words_for(seen.key))
 
 
 def draft_inputs(starts: Sequence[Stores], configs: Configurations) -> list[Drafted]:

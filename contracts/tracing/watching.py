@@ -60,22 +60,23 @@ class Watch:
 
     def _enter(self, frame: FrameType) -> None:
         """A watched function is called, and none that calls it is one."""
-        self._name_loose()
         given = arguments(frame)
         batch = next((value for value in given.values() if carrier_of(value) is not None), None)
-        if batch is None:
-            self._last = next(batches_around(frame), self._last)
-        else:
-            # A function may be given a store of its caller's batch.
-            self._last = next((whole for whole in batches_around(frame) if _is_store(batch, whole)), batch)
+        if batch is None and not values_in(given):
+            return
+        self._name_loose()
+        # A function of plain values may be given a whole store of its caller's batch.
+        whole = next((other for other in batches_around(frame) if batch is None or _is_store(batch, other)), None)
+        self._last = next((found for found in (whole, batch) if found is not None), self._last)
         self._name_loose()
         held = held_by(self._last)
-        if batch is None:
+        if batch is None or whole is not None:
             self._call = plain_call(frame, given, held, named=self._scope.named)
         else:
-            self._loan = Loan(batch)
-            self._call = Call(frame.f_code.co_name, home(frame), self._loan.before, held)
-        self._frame = None if self._call is None else frame
+            self._call = Call(frame.f_code.co_name, home(frame), held, held)
+        if self._call is not None:
+            self._frame = frame
+            self._loan = None if batch is None else Loan(batch)
 
     def _leave(self, result: object) -> None:
         """It returns, or raises: Python does not say which."""
@@ -83,7 +84,10 @@ class Watch:
         self._frame = self._call = self._loan = None
         if call is None:
             return
-        if loan is not None:
+        if loan is not None and call.unpacked:
+            loan.end()
+            call.add_looks(loan.looks.names, loan.before.tensors)
+        elif loan is not None:
             self._note(call, loan, result)
         if not batch_in(result):
             call.loose = values_in(result)

@@ -29,6 +29,8 @@ def schema_differences(hand: SchemaSpec, drafted: SchemaSpec) -> Iterator[str]:
             yield f"{key}: added"
         else:
             yield from (f"{key}: {part}" for part in parts(ours[key], theirs[key]))
+    if hand.extra != drafted.extra:
+        yield f"extra: {drafted.extra}"
 
 
 def parts(ours: FieldSpec, theirs: FieldSpec) -> list[str]:

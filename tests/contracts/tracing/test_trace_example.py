@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import torch
 
 from batchpact.contracts import Pipeline, trace
 from batchpact.contracts.tracing.trace import Trace
@@ -50,6 +51,7 @@ def config_of(settings: Settings) -> dict[str, Any]:
 
 def traced(settings: Settings) -> Trace:
     """Two steps under one configuration."""
+    torch.set_num_threads(settings.threads)
     stages = undecorated_stages(Policy(settings))
     with trace(undecorated, config=config_of(settings)) as record:
         for step in (1, 2):
