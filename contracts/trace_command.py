@@ -31,15 +31,24 @@ def trace_script(
             raise wrong_target(script, f"there is no file {script}", "a Python script")
     with Printer("trace", Format.TEXT).importing("what is watched"):
         scope = Scope([resolve(target)[2] for target in watch])
+    with traced(scope, settled) as record:
+        _run(script, arguments)
+    with usable():
+        write_source(record.source(name), output)
+
+
+def _run(script: str, arguments: Sequence[str]) -> None:
+    """Run a script as Python does.
+
+    Raises:
+        SystemExit: where it ends with another code than 0.
+    """
     before = sys.argv, sys.path
     sys.argv, sys.path = [script, *arguments], [str(Path(script).resolve().parent), *sys.path]
     try:
-        with traced(scope, settled) as record:
-            runpy.run_path(script, run_name="__main__")
+        runpy.run_path(script, run_name="__main__")
     except SystemExit as ended:
         if ended.code:
             raise
     finally:
         sys.argv, sys.path = before
-    with usable():
-        write_source(record.source(name), output)

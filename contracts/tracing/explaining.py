@@ -68,7 +68,7 @@ def _equal(left: object, right: object) -> bool:
     return type(left) is type(right) and left == right
 
 
-def _paths(config: object, before: str = "") -> Iterator[str]:
+def _paths(config: Any, before: str = "") -> Iterator[str]:
     """The paths to everything in a configuration that is a plain value."""
     if hasattr(config, "keys") and hasattr(config, "__getitem__"):
         names = [name for name in config.keys() if isinstance(name, str)]

@@ -56,5 +56,7 @@ def plain_call(frame: FrameType, given: dict[str, object], held: Stores, *, name
 
 def _field_of(held: Stores, parameter: str, value: object) -> tuple[PlacementName, str] | None:
     """The field of a batch that is this very value; where several are, the one that is called like the parameter."""
-    found = [(place, key) for place, store in held.by_placement() for key in store if is_same(store[key], value)]
+    found: list[tuple[PlacementName, str]] = []
+    for placement, store in held.by_placement():
+        found += [(placement, key) for key in store if is_same(store[key], value)]
     return next((field for field in found if field[1] == parameter), found[0] if found else None)
