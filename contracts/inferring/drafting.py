@@ -12,7 +12,7 @@ from torch import Tensor
 
 from batchpact.contracts.inferring.cell_types import column_type, common_type, modules_in
 from batchpact.contracts.inferring.dims import Axes, adopt
-from batchpact.contracts.inferring.drafted import SCHEMAS, Drafted, name_attributes, quoted
+from batchpact.contracts.inferring.drafted import SCHEMAS, Drafted, quoted
 from batchpact.contracts.inferring.seen import Seen, Unread
 from batchpact.contracts.inferring.sizes import Names, sizes_of
 from batchpact.contracts.inferring.vocabulary import Word
@@ -31,7 +31,7 @@ _ALIASES: Mapping[PlacementName, str] = {"non_tensor": "NonTensor", "meta": "Met
 
 
 def draft(fields: Sequence[Seen]) -> list[Drafted]:
-    """What may be declared of each of these fields, which share the names of their dims."""
+    """What may be declared of each of these fields, which share the names of their dims; none has an attribute yet."""
     adopted = adopt(fields)
     rows = Names()
     for seen in fields:
@@ -52,7 +52,6 @@ def draft(fields: Sequence[Seen]) -> list[Drafted]:
         if seen in integers and not _is_size(seen, rows if seen.key == "batch" else adopted.names):
             _no_size(drafted)
         _finish(seen, drafted)
-    name_attributes(made)
     return made
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tensordict import TensorDictBase
 
-from batchpact.contracts.inferring.drafted import SCHEMAS
+from batchpact.contracts.inferring.drafted import SCHEMAS, name_attributes
 from batchpact.contracts.inferring.drafting import draft
 from batchpact.contracts.inferring.seen import Unread, seen_in
 from batchpact.contracts.inferring.source import imports_source, schema_source
@@ -53,6 +53,7 @@ def source_of(batches: Sequence[Stores], name: str) -> str:
     if not name.isidentifier() or not name[0].isupper():
         raise _refused("name", repr(name), "the name of a class, as in RolloutBatch")
     fields = draft(seen_in(batches))
+    name_attributes(fields)
     lines = schema_source(name, f"What {_counted(len(batches))} held: a draft, to be looked over.", fields)
     imports = {pair for field in fields for pair in field.imports}
     return "\n".join([*imports_source({*imports, (SCHEMAS, "BatchSchema")}), "", "", *lines]).rstrip() + "\n"

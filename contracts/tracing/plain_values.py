@@ -58,5 +58,7 @@ def _field_of(held: Stores, parameter: str, value: object) -> tuple[PlacementNam
     """The field of a batch that is this very value; where several are, the one that is called like the parameter."""
     found: list[tuple[PlacementName, str]] = []
     for placement, store in held.by_placement():
-        found += [(placement, key) for key in store if is_same(store[key], value)]
+        for key in store:
+            if is_same(store[key], value):
+                found.append((placement, key))
     return next((field for field in found if field[1] == parameter), found[0] if found else None)

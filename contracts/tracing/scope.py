@@ -10,6 +10,9 @@ from pathlib import Path
 from types import CodeType, FunctionType, MethodType, ModuleType
 from typing import TypeAlias
 
+import tensordict
+import torch
+
 from batchpact import contracts, dataproto, schemas
 from batchpact.schemas.describe import describe
 from batchpact.schemas.errors import ContractError
@@ -46,7 +49,7 @@ class Scope:
             else:
                 self._codes |= _codes(one)
         paths = sysconfig.get_paths()
-        ours = [path for package in (contracts, dataproto, schemas) for path in package.__path__]
+        here = [path for package in (contracts, dataproto, schemas, tensordict, torch) for path in package.__path__]
         packages = [
             *site.getsitepackages(),
             site.getusersitepackages(),
@@ -54,7 +57,7 @@ class Scope:
             paths["platlib"],
             paths["stdlib"],
         ]
-        self._foreign = tuple(f"{path}/" for path in (*packages, *ours))
+        self._foreign = tuple(f"{path}/" for path in (*packages, *here))
 
     def __contains__(self, code: CodeType) -> bool:
         found = self._known.get(code)
@@ -66,7 +69,7 @@ class Scope:
         if code.co_name.startswith(("<", "__")) or code.co_flags & _NO_CALL:
             return False
         if self.named:
-            return code in self._codes or code.co_filename.startswith(tuple(self._files) or (" ",))
+            return code in self._codes or code.co_filename.startswith(tuple(self._files))
         return not code.co_filename.startswith(("<", *self._foreign))
 
 

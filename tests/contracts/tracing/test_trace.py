@@ -200,6 +200,19 @@ def test_fields_of_a_tensordict() -> None:
     assert type(data) is TensorDict
 
 
+def test_a_key_that_is_no_name_is_declared_in_reads_and_writes() -> None:
+    def shift(data: DataProto) -> DataProto:
+        return DataProto.from_dict({"the-ids": data.batch["the-ids"] + 1})
+
+    with trace(shift) as record:
+        shift(DataProto.from_dict({"the-ids": torch.arange(2)}))
+    (stage,) = pipeline_of(record).spec.stages
+
+    assert [(field.name, field.key) for field in (*stage.reads.fields, *stage.writes.fields)] == [
+        ("the_ids", "the-ids")
+    ] * 2
+
+
 def test_where_no_single_key_explains_a_difference_it_is_said() -> None:
     def both(**keys: bool) -> Trace:
         config = {"a": keys["use"], "b": keys["use"]}
