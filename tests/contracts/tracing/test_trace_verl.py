@@ -12,10 +12,11 @@ pytest.importorskip("verl")
 
 from omegaconf import OmegaConf
 from verl.trainer.ppo import core_algos
-from verl.trainer.ppo.ray_trainer import compute_advantage
+from verl.trainer.ppo.ray_trainer import apply_kl_penalty, compute_advantage, compute_response_mask
 
 from batchpact.contracts import trace
 from batchpact.contracts.tracing.trace import Trace
+from batchpact.schemas.condition_specs import words
 from batchpact.schemas.record import StageSpec
 from batchpact.schemas.rl.dense.advantages import ESTIMATORS
 from tests.contracts.inferring.drafts import run
@@ -73,3 +74,47 @@ def test_each_record_differs_in_explained_ways_alone(drafted: types.ModuleType, 
     found = spec_of(drafted, name).model_copy(update={"when": None})
 
     assert differences(ESTIMATORS[name].__batchpact__, found) == EXPLAINED.get(name, [])
+
+
+def trained(name: str) -> Trace:
+    """What the older trainer's driver does with a batch after its rollout, with verl's own DataProto."""
+    keys = {"adv_estimator": name, "use_pf_ppo": False}
+    config = OmegaConf.create({"algorithm": keys})
+    data = sampled(0)
+    data.pop(["advantages", "returns", "token_level_rewards", "response_mask", *(["values"] if name == "grpo" else [])])
+    with trace(apply_kl_penalty, compute_advantage, compute_response_mask, config=config) as record:
+        data.batch["response_mask"] = compute_response_mask(data)
+        data, _ = apply_kl_penalty(data, core_algos.FixedKLController(0.01))
+        compute_advantage(data, name, config=config.algorithm)
+    assert type(data.meta_info) is dict and type(data.batch).__name__ == "TensorDict"
+    return record
+
+
+def test_the_functions_of_its_older_trainer() -> None:
+    traced = run((trained("gae") + trained("grpo")).source()).traced
+    reads = {
+        stage.name: [(field.key, "" if field.when is None else words(field.when)) for field in stage.reads.fields]
+        for stage in traced.spec.stages
+    }
+
+    assert traced.check().findings == ()
+    assert reads == {
+        "compute_response_mask": [("responses", ""), ("attention_mask", "")],
+        "apply_kl_penalty": [
+            ("response_mask", ""),
+            ("token_level_scores", ""),
+            ("old_log_probs", ""),
+            ("ref_log_prob", ""),
+        ],
+        "compute_advantage": [
+            ("response_mask", ""),
+            ("token_level_rewards", ""),
+            ("values", "algorithm.adv_estimator == 'gae'"),
+            ("uid", "algorithm.adv_estimator == 'grpo'"),
+        ],
+    }
+    assert [[field.key for field in stage.writes.fields] for stage in traced.spec.stages] == [
+        ["response_mask"],
+        ["token_level_rewards"],
+        ["advantages", "returns"],
+    ]
