@@ -7,7 +7,8 @@ call in `variants.py`, of the result in `late_names.py`. A trainer's own code: f
 driver statements in `statements.py`, one code under several names in `aliases.py`, the order of calls in `order.py`.
 `settings.py` has the levels, `reporting.py` what becomes of violations, `baseline.py` the file of known ones, `dump/`
 what is saved where one is raised, and `events/` ready observers. `pipeline.py` runs stages in order and
-`proof/` checks them without running; `reference/` tells what they say. The command line is `cli.py`.
+`proof/` checks them without running; `reference/` tells what they say, `testing/` makes batches of them. Contracts that
+nobody wrote yet are drafted from batches in `inferring/`, and from a run in `tracing/`. The command line is `cli.py`.
 Names are imported when they are first used: `batchpact --help` must not import torch.
 """
 
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from batchpact.contracts.decorator import contract_of, stage
     from batchpact.contracts.dump.loading import Dump
     from batchpact.contracts.figures import Figures
+    from batchpact.contracts.inferring.infer import infer
     from batchpact.contracts.origins import from_rows
     from batchpact.contracts.pipeline import Pipeline
     from batchpact.contracts.planned import when
     from batchpact.contracts.report import Report
     from batchpact.contracts.reporting import ContractWarning, Event, observe, save_counts
     from batchpact.contracts.settings import checking
+    from batchpact.contracts.tracing.trace import trace
     from batchpact.contracts.verl.dispatch import contract_dispatch
     from batchpact.contracts.workers.errors import WorkerError
     from batchpact.contracts.workers.futures import StageFuture
@@ -47,10 +50,12 @@ _HOMES = {
     "contract_dispatch": "verl.dispatch",
     "contract_of": "decorator",
     "from_rows": "origins",
+    "infer": "inferring.infer",
     "observe": "reporting",
     "save_counts": "reporting",
     "stage": "decorator",
     "this_worker": "workers.worker",
+    "trace": "tracing.trace",
     "use_config": "configuration",
     "when": "planned",
 }
@@ -70,10 +75,12 @@ __all__ = [
     "contract_dispatch",
     "contract_of",
     "from_rows",
+    "infer",
     "observe",
     "save_counts",
     "stage",
     "this_worker",
+    "trace",
     "use_config",
     "when",
 ]

@@ -206,6 +206,52 @@ def replay(
     command.replay(file, stage, find=run, config=config)
 
 
+@app.command()
+def infer(
+    files: Annotated[list[str], typer.Argument(help="Files that DataProto.save_to_disk wrote.")],
+    name: Annotated[str, typer.Option(help="The name of the class.")] = "Batch",
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the source to this file instead of printing it.")
+    ] = None,
+) -> None:
+    """Write the source of a schema that saved batches keep to: a draft, with a comment where it is a guess.
+
+    Exits with 0, and with 2 where a file could not be used.
+    """
+    from batchpact.contracts.infer_command import infer_files
+
+    infer_files(files, name, output)
+
+
+@app.command(context_settings={"allow_interspersed_args": False})
+def trace(
+    script: Annotated[str, typer.Argument(help="The script, which is run; what stands behind it are its arguments.")],
+    arguments: Annotated[list[str] | None, typer.Argument(help="The arguments of the script.")] = None,
+    watch: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="TARGET",
+            help="A module, or module:function, that is watched instead of your own code; several times.",
+        ),
+    ] = None,
+    config: Annotated[
+        str | None, typer.Option(metavar="FILE", help="The configuration of the run (YAML or JSON).")
+    ] = None,
+    name: Annotated[str, typer.Option(help="The name of the pipeline.")] = "traced",
+    output: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write the source to this file instead of printing it.")
+    ] = None,
+) -> None:
+    """Run a script, and write what its functions read from and write to batches: stages and a pipeline, as a draft.
+
+    Exits with 0, and with 2 where something could not be used, or no call was seen. An error of the script is shown as
+    it is.
+    """
+    from batchpact.contracts.trace_command import trace_script
+
+    trace_script(script, arguments or (), watch or (), config=config, name=name, output=output)
+
+
 def main() -> None:
     """Run the command line."""
     app()

@@ -26,10 +26,12 @@ NAMES = [
     "contract_dispatch",
     "contract_of",
     "from_rows",
+    "infer",
     "observe",
     "save_counts",
     "stage",
     "this_worker",
+    "trace",
     "use_config",
     "when",
 ]
