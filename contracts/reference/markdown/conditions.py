@@ -1,4 +1,7 @@
-"""The page of conditions: each key that they ask about, the values that are told apart, and what these switch."""
+"""The page of conditions: each key that they ask about, the values that are told apart, and what these switch.
+
+What the configuration fills or counts without a condition stands at the end.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +31,7 @@ def conditions_page(links: Links) -> str:
 
 def _lines(links: Links) -> Iterator[str]:
     if not links.keys:
-        yield "Nothing depends on the configuration."
+        yield "No condition asks about anything."
     yield from table(
         ("asked about", "told apart", "switches"),
         [(links.key(name), told_apart(name, key.cases), str(len(key.switched))) for name, key in links.keys.items()],
@@ -39,6 +42,28 @@ def _lines(links: Links) -> Iterator[str]:
         field = f" See {links.field(of)}." if key.subject.source in ("meta", "present") and _known(of, links) else ""
         yield f"{_KINDS[key.subject.source]}{field} These are told apart: {told_apart(name, key.cases)}."
         yield from table(("switches", "in", "where"), [_row(switched, links) for switched in key.switched])
+
+    filled = dict(sorted(_filled(links).items()))
+    if filled:
+        yield from heading(2, "Values from the configuration", "values")
+        yield from table(("key", "what for"), [(escaped(key), links.listed(uses)) for key, uses in filled.items()])
+
+
+def _filled(links: Links) -> dict[str, list[str]]:
+    """Keys whose values are used as they are: for fields, for the number of rows, for the names of columns."""
+    found: dict[str, list[str]] = {}
+    for name, declared in links.project.fields.items():
+        for declaration in declared:
+            field = declaration.field
+            of = f"{links.field(name)} of {links.owner(declaration)}"
+            if field.source is not None:
+                found.setdefault(field.source, []).append(of)
+            if field.named_by is not None and field.named_by.source == "config":
+                found.setdefault(field.named_by.name, []).append(f"the names of {of}")
+    for _, stage in sorted(links.project.contracts.stages.items()):
+        if isinstance(stage.rows.times, str):
+            found.setdefault(stage.rows.times, []).append(f"how many rows {links.stage(stage)} makes of one")
+    return found
 
 
 def _known(name: str, links: Links) -> bool:

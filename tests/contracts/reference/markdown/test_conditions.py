@@ -1,9 +1,9 @@
-"""The pages of conditions and of policies."""
+"""The page of conditions."""
 
 from __future__ import annotations
 
 from tests.contracts.reference.markdown.test_fields import section
-from tests.contracts.reference.small import odd_project, ppo_project
+from tests.contracts.reference.small import ppo_project
 
 
 def test_a_key_says_what_is_told_apart_and_what_it_switches() -> None:
@@ -24,10 +24,7 @@ def test_meta_leads_to_its_field() -> None:
     )
 
 
-def test_policies_are_a_table_of_those_fields_that_have_some() -> None:
-    lines = section(odd_project(), "field-metrics", "policies.md")
-    assert lines == [
-        "<metrics> | a key: no two rows have the same | merged by close (rtol=0.1) | padded with 0 on the left | "
-        "filled with -1 in rows that do not have it | <loose> and <Alone> |",
-        "| ",
-    ]
+def test_values_that_are_used_as_they_are_stand_at_the_end() -> None:
+    assert (
+        section(ppo_project(), "values", "conditions.md")[-1] == "| rollout.n | how many rows <generate> makes of one |"
+    )
