@@ -178,12 +178,24 @@ class Space:
         """
         if among & ~points == 0:
             return ""
+        [fixed], _ = self.configurations(points, among, 1)
+        return ", ".join(self._cases[key][case].text for key, case in fixed.items())
+
+    def configurations(self, points: int, among: int, most: int) -> tuple[list[Mapping[Key, int]], bool]:
+        """A set as configurations with few fixed keys, the one with the fewest first.
+
+        Args:
+            points: the set.
+            among: the configurations that there are.
+            most: how many are wanted at most.
+
+        Returns:
+            The cases of keys in each, which together are the set or, where they would be too many, a part of it; and
+            whether they are the whole.
+        """
         open_cases = self._open(among)
         choices = {key: range(len(self._cases[key])) for key in self._cases if len(open_cases[key]) > 1}
-        fixed = _fewest(
-            choices, lambda fixed: _lies_in(self._region(fixed, among), points), self._one_of(points & among)
-        )
-        return ", ".join(self._cases[key][case].text for key, case in fixed.items())
+        return _covered(choices, self._region, self._one_of, (points, among), most)
 
     def regions(self, points: int, among: int, most: int) -> tuple[list[Region], bool]:
         """A set as regions with few fixed parts, the one with the fewest first.
@@ -198,19 +210,7 @@ class Space:
             are the whole.
         """
         choices = {number: range(part.classes) for number, part in enumerate(self.parts)}
-        left = points & among
-        found: list[Region] = []
-        while left and len(found) < most:
-            wanted = left
-
-            def fits(fixed: Region, wanted: int = wanted) -> bool:
-                region = self._classes(fixed, among)
-                return bool(region & wanted) and _lies_in(region, points)
-
-            fixed = _fewest(choices, fits, self._classes_of(left))
-            found.append(fixed)
-            left &= ~self._classes(fixed, among)
-        return found, not left
+        return _covered(choices, self._classes, self._classes_of, (points, among), most)
 
     def keys(self) -> dict[Key, list[Case]]:
         """What conditions ask about, and the cases of each."""
@@ -245,7 +245,7 @@ class Space:
                 among &= self._regions[number, own]
         return among
 
-    def _classes(self, fixed: Region, among: int) -> int:
+    def _classes(self, fixed: Mapping[int, int], among: int) -> int:
         """The points of a set in which parts are of these classes."""
         for number, at in fixed.items():
             among &= self._sets[number, at]
@@ -274,6 +274,30 @@ class Space:
         return found
 
 
+def _covered(
+    choices: Mapping[K, Collection[int]],
+    region_of: Callable[[Mapping[K, int], int], int],
+    one_of: Callable[[int], dict[K, int]],
+    within: tuple[int, int],
+    most: int,
+) -> tuple[list[Mapping[K, int]], bool]:
+    """A set among others as choices with few fixed keys, until it is covered or there are as many as are wanted."""
+    points, among = within
+    left = points & among
+    found: list[Mapping[K, int]] = []
+    while left and len(found) < most:
+        wanted = left
+
+        def fits(fixed: Mapping[K, int], wanted: int = wanted) -> bool:
+            region = region_of(fixed, among)
+            return bool(region & wanted) and not region & ~points
+
+        fixed = _fewest(choices, fits, one_of(left))
+        found.append(fixed)
+        left &= ~region_of(fixed, among)
+    return found, not left
+
+
 def _fewest(
     choices: Mapping[K, Collection[int]], fits: Callable[[dict[K, int]], bool], one: dict[K, int]
 ) -> dict[K, int]:
@@ -288,11 +312,6 @@ def _fewest(
         if fits(fewer):
             one = fewer
     return one
-
-
-def _lies_in(region: int, points: int) -> bool:
-    """Whether there are points in a region, all of them in a set."""
-    return bool(region) and not region & ~points
 
 
 def _wholes_in(condition: ConditionSpec) -> Iterator[ConditionSpec]:

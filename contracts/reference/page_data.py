@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
+from batchpact.contracts.proof.cases import Key
 from batchpact.contracts.proof.open_columns import columns_key
-from batchpact.contracts.proof.space import Region
 from batchpact.contracts.reference.details import details
 from batchpact.contracts.reference.project import Declaration, Project
 from batchpact.contracts.reference.svg import svg
@@ -23,8 +23,11 @@ from batchpact.schemas.text import sentence
 
 Plain: TypeAlias = "dict[str, Any]"
 
-REGIONS = 8
-"""How many configurations of a finding the page is told at most; of further ones it says that they may have it."""
+REGIONS = 16
+"""How many regions of a finding the page is told at most; of further ones it says that they may have it."""
+
+SHOWN = 3
+"""How many configurations of a finding it shows."""
 
 
 def page_data(project: Project) -> Plain:
@@ -73,6 +76,7 @@ class _Pipeline:
         self._switches = Switches(view.flow)
         self._conditions: list[Plain] = []
         self._numbers: dict[str, int] = {}
+        self._keys = {key: number for number, key in enumerate(view.flow.space.keys())}
 
     def plain(self) -> Plain:
         """Everything that there is to tell of it."""
@@ -128,23 +132,12 @@ class _Pipeline:
 
         Combinations are in the order in which the last key changes fastest.
         """
-        numbers = {key: number for number, key in enumerate(self._flow.space.keys())}
         for part in self._flow.space.parts:
-            yield {"keys": [numbers[key] for key in part.keys], "classes": part.class_of}
+            yield {"keys": [self._keys[key] for key in part.keys], "classes": part.class_of}
 
-    def _region(self, region: Region) -> Plain:
-        """A region by the classes of its parts, and keys with cases that lie in it, as few as there are."""
-        numbers = {key: number for number, key in enumerate(self._flow.space.keys())}
-        chosen: list[list[int]] = []
-        for number, at in region.items():
-            part = self._flow.space.parts[number]
-            fixed = dict(part.combination_of(at))
-            for key in part.keys:
-                fewer = {other: case for other, case in fixed.items() if other != key}
-                if part.classes_where({other: (case,) for other, case in fewer.items()}) == {at}:
-                    fixed = fewer
-            chosen += [[numbers[key], case] for key, case in fixed.items()]
-        return {"classes": [list(fixed) for fixed in region.items()], "choice": chosen}
+    def _choice(self, fixed: Mapping[Key, int]) -> list[list[int]]:
+        """Keys and cases, by their numbers."""
+        return [[self._keys[key], case] for key, case in fixed.items()]
 
     def _told(self, told: Told) -> Plain:
         return {"name": told.name, "about": list(told.descriptions), "lines": list(map(_line, told.lines))}
@@ -157,7 +150,8 @@ class _Pipeline:
         space = self._flow.space
         for violation, points in zip(self._flow.findings, self._flow.broken, strict=True):
             regions, whole = space.regions(points, self._flow.valid, REGIONS)
-            smallest = space.smallest(points, self._flow.valid)
+            configurations, shown = space.configurations(points, self._flow.valid, SHOWN)
+            smallest = ", ".join(space.keys()[key][case].text for key, case in configurations[0].items())
             yield {
                 "code": violation.code,
                 "severity": violation.severity,
@@ -165,8 +159,10 @@ class _Pipeline:
                 "side": violation.where.boundary,
                 "field": names.get(violation.field, violation.field),
                 "text": sentence(violation).removesuffix(f"with {smallest}").removesuffix("; "),  # it is told apart
-                "regions": [self._region(region) for region in regions],
+                "regions": [[list(fixed) for fixed in region.items()] for region in regions],
                 "whole": whole,
+                "configurations": list(map(self._choice, configurations)),
+                "others": not shown,
             }
 
 

@@ -51,7 +51,7 @@ function pathOfField(field) {
 }
 
 /** One finding: how certain, what, where, and in which configurations. */
-function finding({ code, level, severity, stage, field, text, regions, whole }) {
+function finding({ code, level, severity, stage, field, text, configurations, others }) {
     const { pipeline } = switches;
     const title = data.codes.find((known) => known.code === code)?.title ?? "";
     const place = pipeline.numbers.has(stage) ? stageLink(stage) : `the ${stage}`;
@@ -71,13 +71,19 @@ function finding({ code, level, severity, stage, field, text, regions, whole }) 
             place,
         ),
         el("p", {}, text),
-        regions.some(({ choice }) => choice.length) &&
-            el("p", { class: "regions" }, "With ", between(regions.map(regionLink), " or "), whole ? "" : " or others"),
+        configurations[0].length > 0 &&
+            el(
+                "p",
+                { class: "regions" },
+                "With ",
+                between(configurations.map(configurationLink), " or "),
+                others ? " or others" : "",
+            ),
     );
 }
 
 /** A configuration in which a finding is, as a link that chooses it. */
-function regionLink({ choice: fixed }) {
+function configurationLink(fixed) {
     const { keys } = switches.pipeline;
     const choice = new Map(state.choice);
     for (const [key, at] of fixed) choice.set(keys[key].text, keys[key].cases[at].label);

@@ -74,9 +74,19 @@ class Switches {
     /** Whether a finding is "certain", "possible", or (null) in none of the configurations that are chosen. */
     finding({ regions, whole }) {
         if (this.impossible.length) return null;
-        const fits = regions.filter(({ classes }) => classes.every(([part, at]) => this.classes(part).has(at)));
-        if (fits.some(({ classes }) => classes.every(([part]) => this.classes(part).size === 1))) return "certain";
-        return fits.length || !whole ? "possible" : null;
+        if (this.covered(regions)) return "certain";
+        const fits = regions.some((region) => region.every(([part, at]) => this.classes(part).has(at)));
+        return fits || !whole ? "possible" : null;
+    }
+
+    /** Whether everything that is chosen lies within some regions, together. */
+    covered(regions) {
+        if (!regions.length) return false;
+        if (regions.some((region) => !region.length)) return true;
+        const [[next]] = regions[0];
+        const inside = (at) => regions.filter((region) => region.every(([part, own]) => part !== next || own === at));
+        const rest = (region) => region.filter(([part]) => part !== next);
+        return [...this.classes(next)].every((at) => this.covered(inside(at).map(rest)));
     }
 
     /** The findings that are in the chosen configurations, the certain ones and the errors first. */

@@ -52,13 +52,19 @@ other = Pipeline("other", inputs=Start, stages=[Generate, Generate])
 CRITIC = (config("critic.enable") | (ESTIMATOR == "gae")).named("use_critic")
 ComputeValues = declare("ComputeValues", {"responses": Responses}, {"values": Scores})
 Fit = declare("Fit", {"values": Scores})
+Gdpo = declare("Gdpo", {"scores": Scores})
 Late = declare("Late")
 together = Pipeline(
     "together",
     inputs=schema("Answered", {"responses": Responses}),
-    stages=[when(CRITIC, ComputeValues), Fit, when(config("trainer.step") < config("trainer.last"), Late)],
+    stages=[
+        when(CRITIC, ComputeValues),
+        Fit,
+        when(ESTIMATOR == "gdpo", Gdpo),
+        when(config("trainer.step") < config("trainer.last"), Late),
+    ],
 )
-"""Its findings are where a condition on two keys does not hold, and it has a condition that compares two keys."""
+"""Findings where a condition on two keys does not hold, and where one of these keys decides; two keys are compared."""
 
 
 def explored() -> Project:

@@ -75,8 +75,10 @@ def test_a_finding_has_the_configurations_in_which_it_is() -> None:
             "side": "reads",
             "field": "scores",
             "text": "declared f32 \"batch\"; 'score' writes it, and not in every configuration",
-            "regions": [{"classes": [[0, 1], [1, case]], "choice": [[0, 1], [1, case]]}],
+            "regions": [[[0, 1], [1, case]]],
             "whole": True,
+            "configurations": [[[0, 1], [1, case]]],
+            "others": False,
         }
         for stage, case in (("gae", 0), ("grpo", 1))
     ]
@@ -108,10 +110,11 @@ def test_keys_that_are_asked_about_together_are_known_by_their_combinations() ->
 
     assert [(key["text"], [case["label"] for case in key["cases"]]) for key in data["keys"]] == [
         ("critic.enable", ["True", "False"]),
-        ("algorithm.estimator", ["'gae'", "anything else"]),
+        ("algorithm.estimator", ["'gae'", "'gdpo'", "anything else"]),
         ("trainer.step and trainer.last", ["<", "=="]),
     ]
-    assert data["parts"] == [{"keys": [0, 1], "classes": [0, 0, 0, 1]}, {"keys": [2], "classes": [0, 1]}]
-    assert [finding["regions"] for finding in data["findings"]] == [
-        [{"classes": [[0, 1]], "choice": [[0, 1], [1, 1]]}],
+    assert data["parts"] == [{"keys": [0, 1], "classes": [0, 1, 0, 0, 2, 3]}, {"keys": [2], "classes": [0, 1]}]
+    assert [(finding["stage"], finding["regions"], finding["configurations"]) for finding in data["findings"]] == [
+        ("fit", [[[0, 2]], [[0, 3]]], [[[0, 1], [1, 1]], [[0, 1], [1, 2]]]),
+        ("gdpo", [[[0, 1]], [[0, 2]]], [[[1, 1]]]),
     ]

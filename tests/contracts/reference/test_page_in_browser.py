@@ -268,15 +268,18 @@ def test_a_finding_is_certain_once_a_condition_on_two_keys_is_decided(together_o
     level = page.locator(".finding .level")
     critic = page.locator("#panel").get_by_role("group", name="critic.enable")
     estimator = page.locator("#panel").get_by_role("group", name="algorithm.estimator")
-    expect(level).to_have_text(["possible error"])
+    expect(level).to_have_text(["possible error", "possible error"])
 
+    estimator.get_by_role("radio", name="'gdpo'").check()
+    expect(level).to_have_text(["error", "possible error"])
+    expect(page.locator(".finding").first).to_contain_text("scores in gdpo")
     critic.get_by_role("radio", name="False").check()
-    expect(level).to_have_text(["possible error"])
-    estimator.get_by_role("radio", name="anything else").check()
-    expect(level).to_have_text(["error"])
+    expect(level).to_have_text(["error", "error"])
     critic.get_by_role("radio", name="True").check()
+    expect(level).to_have_text(["error"])
+    estimator.get_by_role("radio", name="anything else").check()
     expect(level).to_have_count(0)
-    is_off(page)
+    is_off(page, "gdpo")
 
 
 def test_nobody_runs_what_contradicts_the_pipeline(opened: Opened) -> None:
