@@ -17,7 +17,7 @@ from batchpact.contracts.testing.python_values import python_value
 from batchpact.contracts.testing.unmeetable import SampleError, Unmeetable, unmeetable
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.columns import look_up_names, names_in
-from batchpact.schemas.condition_specs import UNKNOWN, SubjectSpec, holds, questions_in, words
+from batchpact.schemas.condition_specs import UNKNOWN, SubjectSpec, holds, subjects_in, words
 from batchpact.schemas.dim_names import binds_dim, dims_of
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.narrowing import conditions_of, narrowed
@@ -172,8 +172,8 @@ class _Choice:
 
     def _is_asked_for(self, key: str) -> bool:
         """Whether a condition depends on a meta value or an argument."""
-        questions = (question for condition in self._conditions.values() for question in questions_in(condition))
-        return any(question.subject.name == key and question.subject.source != "config" for question in questions)
+        asked = (subject for condition in self._conditions.values() for subject in subjects_in(condition))
+        return any(subject.name == key and subject.source != "config" for subject in asked)
 
     def _answers(self) -> dict[str, bool | None]:
         """Whether each condition holds, also of those that depend on what is there by other conditions."""
