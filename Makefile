@@ -24,7 +24,7 @@ test-peers: .venv-peers/.stamp  # against verl, TransferQueue and Ray; TESTS=tes
 # What never sees a TensorDict is left out.
 test-oldest: .venv/.stamp build/oldest/.stamp  # with the oldest tensordict that is supported
 	PYTHONPATH=$(CURDIR)/build/oldest .venv/bin/pytest tests/dataproto tests/contracts tests/test_example.py \
-		$(addprefix --ignore=tests/contracts/,faults formats lint lock proof reference)
+		$(addprefix --ignore=tests/contracts/,faults formats lint lock proof reference testing/test_mutations.py testing/test_vocabulary_samples.py)
 
 explore: .venv-peers/.stamp  # property tests with examples that nobody has drawn yet
 	.venv-peers/bin/pytest -m "hypothesis and not bench" --hypothesis-profile=explore
