@@ -14,9 +14,9 @@ from torch import Tensor
 
 from batchpact.dataproto.rows import Rows
 from batchpact.schemas import jagged
-from batchpact.schemas.axes import offsets_of, ragged_axis
+from batchpact.schemas.axes import lengths_of, offsets_of, ragged_axis
 from batchpact.schemas.jagged import build as build
-from batchpact.schemas.jagged import index_of, lengths_of, offsets_of_lengths
+from batchpact.schemas.jagged import index_of, offsets_of_lengths
 from batchpact.schemas.jagged import of_rows as of_rows
 
 SharedOffsets: TypeAlias = "dict[tuple[int, ...], Tensor]"

@@ -12,12 +12,16 @@ from batchpact.schemas.shapes import Dim
 
 
 class Lengths:
-    """The sizes of a ragged axis: one length per row, known by its offsets."""
+    """The sizes of a ragged axis: one length per row, known by its offsets.
 
-    __slots__ = ("offsets",)
+    A tensor with holes, in which not every row reaches up to the next one, has `lengths` beside them.
+    """
 
-    def __init__(self, offsets: torch.Tensor) -> None:
+    __slots__ = ("lengths", "offsets")
+
+    def __init__(self, offsets: torch.Tensor, lengths: torch.Tensor | None = None) -> None:
         self.offsets = offsets
+        self.lengths = lengths
 
     def agrees(self, other: Lengths, *, values: bool = False) -> bool:
         """Whether both have the same lengths.
@@ -26,17 +30,19 @@ class Lengths:
         where `values` allows one; on a device they are taken to agree if they have as many rows.
         """
         left, right = self.offsets, other.offsets
-        if left is right:
+        if left is right and self.lengths is other.lengths:
             return True
         if left.shape != right.shape:
             return False
         if not (values or readable(left, right)):
             return True
-        return bool(torch.equal(left.cpu(), right.cpu()))
+        if self.lengths is None and other.lengths is None:
+            return bool(torch.equal(left.cpu(), right.cpu()))
+        return bool(torch.equal(self.per_row().cpu(), other.per_row().cpu()))
 
     def per_row(self) -> torch.Tensor:
         """The lengths as an int64 tensor, one per row."""
-        return self.offsets.diff()
+        return self.offsets.diff() if self.lengths is None else self.lengths
 
 
 Size: TypeAlias = "int | Lengths"
@@ -70,6 +76,12 @@ def offsets_of(tensor: torch.Tensor) -> torch.Tensor:
     return found
 
 
+def lengths_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The length of each row of a tensor with holes, `[rows]`: there, not every row reaches up to the next one."""
+    found: torch.Tensor | None = tensor.lengths()  # type: ignore[attr-defined]  # torch's stubs do not know jagged tensors
+    return found
+
+
 def ragged_axis(tensor: torch.Tensor) -> int:
     """The ragged axis of a jagged nested tensor."""
     return int(tensor._ragged_idx)  # type: ignore[attr-defined]  # torch has no public name for it
@@ -91,7 +103,7 @@ def axes(dims: Sequence[Dim], tensor: torch.Tensor) -> list[tuple[Dim, Size]] | 
         if dim.kind == "many":
             continue
         axis = at if many is None or at < many else rank - len(dims) + at
-        found.append((dim, Lengths(offsets_of(tensor)) if axis == ragged else shape[axis]))
+        found.append((dim, Lengths(offsets_of(tensor), lengths_of(tensor)) if axis == ragged else shape[axis]))
     return found
 
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from batchpact.schemas.axes import offsets_of, ragged_axis
+from batchpact.schemas.axes import lengths_of, offsets_of, ragged_axis
 
 
 def build(values: Tensor, offsets: Tensor, axis: int) -> Tensor:
@@ -37,12 +37,6 @@ def parts(tensor: Tensor) -> tuple[Tensor, Tensor, int]:
         return values, offsets, axis
     index, offsets = index_of(offsets[:-1], lengths)
     return values.index_select(axis, index), offsets, axis
-
-
-def lengths_of(tensor: Tensor) -> Tensor | None:
-    """The length of each row of a tensor with holes, `[rows]`: there, not every row reaches up to the next one."""
-    found: Tensor | None = tensor.lengths()  # type: ignore[attr-defined]  # torch's stubs do not know jagged tensors
-    return found
 
 
 def index_of(starts: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

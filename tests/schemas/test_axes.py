@@ -107,6 +107,17 @@ def test_lengths_agree_by_identity_or_by_value() -> None:
     assert not Lengths(offsets).agrees(lengths(0, 2, 5, 5)), "another number of rows"
 
 
+def test_the_lengths_of_a_tensor_with_holes_are_those_of_its_rows() -> None:
+    dense = torch.arange(8).reshape(2, 4)
+    holed = torch.nested.narrow(dense, 1, torch.tensor([0, 1]), torch.tensor([3, 2]), layout=torch.jagged)
+    (_, whole), (_, ragged) = axes(parse_dims("batch length"), holed) or ()
+
+    assert (whole, ragged.per_row().tolist()) == (2, [3, 2])
+    assert ragged.agrees(lengths(0, 3, 5)) and lengths(0, 3, 5).agrees(ragged)
+    assert not ragged.agrees(Lengths(ragged.offsets)), "the rows that its offsets alone would tell"
+    assert not ragged.agrees(lengths(0, 2, 5))
+
+
 def test_lengths_on_a_device_agree_if_they_have_as_many_rows() -> None:
     """Their values may not be read at level structure."""
     on_device = Lengths(torch.empty(3, dtype=torch.int64, device="meta"))
