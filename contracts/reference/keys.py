@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from batchpact.contracts.proof.cases import Case
 from batchpact.contracts.proof.scopes import scoped
 from batchpact.contracts.proof.space import Space
 from batchpact.contracts.reference.project import Project, Side
@@ -48,14 +47,15 @@ class Key:
     switched: list[Switched] = field(default_factory=list)
 
     @property
-    def cases(self) -> list[Case]:
-        """The values that are told apart."""
-        return told_apart_by(self.tests)
+    def told_apart(self) -> str:
+        """The values that make a difference, in words."""
+        return told_apart(str(self.subject), self.tests)
 
 
-def told_apart_by(tests: Iterable[TestSpec]) -> list[Case]:
-    """The cases that questions tell apart: of a subject, and of its order beside others."""
-    return [case for cases in Space(tests).keys().values() for case in cases]
+def told_apart(subject: str, tests: Iterable[TestSpec]) -> str:
+    """What questions tell apart, in words: values of a subject, and its order beside others."""
+    named = Space(tests).named()
+    return "; ".join(case.label if text == subject else case.text for text, cases in named.items() for case in cases)
 
 
 def asked_in(condition: ConditionSpec) -> Iterator[tuple[SubjectSpec, list[TestSpec]]]:

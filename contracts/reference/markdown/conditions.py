@@ -5,10 +5,9 @@ What the configuration fills or counts without a condition stands at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from batchpact.contracts.formats.markdown import escaped
-from batchpact.contracts.proof.cases import Case
 from batchpact.contracts.reference.keys import Switched
 from batchpact.contracts.reference.markdown.links import Links, key_anchor
 from batchpact.contracts.reference.markdown.text import heading, page, table
@@ -34,13 +33,13 @@ def _lines(links: Links) -> Iterator[str]:
         yield "No condition asks about anything."
     yield from table(
         ("asked about", "told apart", "switches"),
-        [(links.key(name), told_apart(name, key.cases), str(len(key.switched))) for name, key in links.keys.items()],
+        [(links.key(name), escaped(key.told_apart), str(len(key.switched))) for name, key in links.keys.items()],
     )
     for name, key in links.keys.items():
         yield from heading(2, name, key_anchor(name))
         of = key.subject.name
         field = f" See {links.field(of)}." if key.subject.source in ("meta", "present") and _known(of, links) else ""
-        yield f"{_KINDS[key.subject.source]}{field} These are told apart: {told_apart(name, key.cases)}."
+        yield f"{_KINDS[key.subject.source]}{field} These are told apart: {escaped(key.told_apart)}."
         yield from table(("switches", "in", "where"), [_row(switched, links) for switched in key.switched])
 
     filled = dict(sorted(_filled(links).items()))
@@ -68,11 +67,6 @@ def _filled(links: Links) -> dict[str, list[str]]:
 
 def _known(name: str, links: Links) -> bool:
     return name in links.project.fields
-
-
-def told_apart(name: str, cases: Iterable[Case]) -> str:
-    """The values of what is asked about that make a difference."""
-    return escaped("; ".join(case.text.removeprefix(name).removeprefix("=").strip() or case.text for case in cases))
 
 
 def _row(switched: Switched, links: Links) -> tuple[str, str, str]:
