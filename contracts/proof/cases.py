@@ -108,7 +108,7 @@ def _line(numbers: Sequence[float]) -> list[float]:
 
 
 def _range(line: Sequence[float], alike: Sequence[int]) -> str:
-    """Numbers that no question tells apart, by their places on a line: `1`, `> 1, <= 8`, `not 8`; empty for no range."""
+    """Numbers that no question tells apart, by their places on a line: `1`, `> 1, <= 8`; empty where it is no range."""
     if not alike or len(alike) == len(line):
         return ""
     first, last = alike[0], alike[-1]

@@ -83,7 +83,7 @@ def test_the_faults_of_the_newer_trainer_s_step(name: str, estimator: str) -> No
             "BP063",
             "compute_advantage: response_mask",
             f"algorithm.rollout_correction.bypass_mode=False, {estimator}"
-            "actor_rollout_ref.rollout.calculate_log_probs=True, algorithm.rollout_correction=True",
+            "actor_rollout_ref.rollout.calculate_log_probs=True, algorithm.rollout_correction set",
         ),
     ]
 
