@@ -10,7 +10,15 @@ from batchpact.contracts.proof.scopes import scoped
 from batchpact.contracts.proof.space import Space
 from batchpact.contracts.reference.project import Project, Side
 from batchpact.contracts.reference.view import declared, name_of
-from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec, TestSpec, questions_in, subjects_of
+from batchpact.schemas.condition_specs import (
+    ConditionSpec,
+    SubjectSpec,
+    TestSpec,
+    meaning,
+    names_in,
+    questions_in,
+    subjects_of,
+)
 from batchpact.schemas.record import PipelineSpec, SchemaSpec, StageSpec
 
 
@@ -74,6 +82,16 @@ def keys(project: Project) -> dict[str, Key]:
             key.tests += tests
             key.switched.append(switched)
     return dict(sorted(found.items()))
+
+
+def named(keys: Iterable[Key]) -> dict[str, list[str]]:
+    """What conditions are called that have a name, sorted, each with what it stands for: once, if all agree."""
+    found: dict[str, dict[str, None]] = {}
+    for condition in (switched.condition for key in keys for switched in key.switched):
+        own = {} if condition.name is None else {condition.name: condition}
+        for name, part in {**names_in(condition), **own}.items():
+            found.setdefault(name, {})[meaning(part)] = None
+    return {name: list(meanings) for name, meanings in sorted(found.items())}
 
 
 def _switched(project: Project) -> Iterator[Switched]:

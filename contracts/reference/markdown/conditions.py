@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from batchpact.contracts.formats.markdown import escaped
 from batchpact.contracts.reference.keys import Switched
-from batchpact.contracts.reference.markdown.links import Links, key_anchor
+from batchpact.contracts.reference.markdown.links import Links, key_anchor, name_anchor
 from batchpact.contracts.reference.markdown.text import heading, page, table
 from batchpact.schemas.condition_specs import words
 from batchpact.schemas.record import StageSpec
@@ -42,10 +42,20 @@ def _lines(links: Links) -> Iterator[str]:
         yield f"{_KINDS[key.subject.source]}{field} These are told apart: {escaped(key.told_apart)}."
         yield from table(("switches", "in", "where"), [_row(switched, links) for switched in key.switched])
 
+    if links.names:
+        yield from heading(2, "Names", "names")
+        yield "Conditions that have a name, and what each stands for."
+        yield from table(("name", "holds where"), [_named(name, texts, links) for name, texts in links.names.items()])
     filled = dict(sorted(_filled(links).items()))
     if filled:
         yield from heading(2, "Values from the configuration", "values")
         yield from table(("key", "what for"), [(escaped(key), links.listed(uses)) for key, uses in filled.items()])
+
+
+def _named(name: str, meanings: list[str], links: Links) -> tuple[str, str]:
+    """A row about a name; another pipeline may mean something else by it."""
+    told = "; elsewhere ".join(map(links.condition, meanings))
+    return f'<a id="{name_anchor(name)}"></a>{escaped(name)}', told
 
 
 def _filled(links: Links) -> dict[str, list[str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from batchpact.contracts.formats.markdown import escaped
-from batchpact.contracts.reference.keys import Key
+from batchpact.contracts.reference.keys import Key, named
 from batchpact.contracts.reference.project import Declaration, Project
 from batchpact.contracts.reference.slugs import file_name, slug, slugs
 from batchpact.contracts.reference.view import View
@@ -81,9 +81,13 @@ class Links:
         return "; ".join(self.words(fact, view) for fact in facts)
 
     def condition(self, text: str) -> str:
-        """A condition in words, with links to the keys that it asks about."""
+        """A condition in words, with links to the keys that it asks about, and to what its names stand for."""
         parts = self._pattern.split(text) if self.keys else [text]
-        return "".join(self.key(part) if part in self.keys else escaped(part) for part in parts)
+        return "".join(map(self._asked, parts))
+
+    def name(self, name: str) -> str:
+        """A link to what a condition that has a name asks."""
+        return self._link(name, f"conditions.md#{name_anchor(name)}")
 
     def key(self, name: str) -> str:
         """A link to what conditions ask about."""
@@ -95,6 +99,11 @@ class Links:
         if limit is None or len(every) <= limit:
             return plain(joined(every))
         return f"{', '.join(every[:limit])} and {len(every) - limit} more"
+
+    def _asked(self, part: str) -> str:
+        if part in self.keys:
+            return self.key(part)
+        return self.name(part) if part in self.names else escaped(part)
 
     def _word(self, word: str | Ref, view: View) -> str:
         if isinstance(word, str):
@@ -111,8 +120,13 @@ class Links:
         return f"[{escaped(text)}]({self._root if near == target else ''}{near})"
 
     @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """Conditions that have a name, each with what it stands for."""
+        return named(self.keys.values())
+
+    @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        longest = sorted(self.keys, key=len, reverse=True)
+        longest = sorted({*self.keys, *self.names}, key=lambda name: (-len(name), name))
         return re.compile(rf"(?<![\w.'])({'|'.join(map(re.escape, longest))})(?![\w.'])")
 
 
@@ -139,6 +153,11 @@ def schema_anchor(qualname: str) -> str:
 def key_anchor(name: str) -> str:
     """The anchor of what conditions ask about."""
     return f"key-{slug(name)}"
+
+
+def name_anchor(name: str) -> str:
+    """The anchor of a condition that has a name."""
+    return f"condition-{slug(name)}"
 
 
 def pipeline_file(name: str, suffix: str = "md") -> str:

@@ -11,7 +11,7 @@ function stagePage(at) {
             : el("span");
     return [
         heading(
-            `Stage ${at + 1} of ${pipeline.stages.length}`,
+            `Stage ${at + 1} of ${pipeline.stages.length} in ${pipeline.name}`,
             stage.name,
             el(
                 "span",

@@ -53,8 +53,10 @@ function sentence(parts) {
 }
 
 function conditionLink(text) {
-    const known = switches?.pipeline.conditionNumbers.has(text);
-    return known ? el("a", { href: link({ condition: text }), class: "condition" }, text) : el("code", {}, text);
+    const number = switches?.pipeline.conditionNumbers.get(text);
+    if (number === undefined) return el("code", {}, text);
+    const title = switches.pipeline.conditions[number].names.map(([name, meant]) => `${name}: ${meant}`).join("\n");
+    return el("a", { href: link({ condition: text }), class: "condition", title: title || null }, text);
 }
 
 /** A heading with a name, and what is small beside it. */

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from batchpact.contracts import Pipeline, when
 from batchpact.contracts.reference.told import Line, Told
 from batchpact.contracts.reference.view import View
 from batchpact.contracts.reference.words import Ref
+from tests.contracts.plans import declare, schema
+from tests.contracts.proof import ppo as p
 from tests.contracts.proof.ppo import ppo
 
 
@@ -67,3 +70,11 @@ def test_fields_come_in_the_order_in_which_a_batch_gets_them() -> None:
 def test_a_name_of_a_stage_and_a_field_shows_both() -> None:
     assert [(told.kind, told.name) for told in view().show("values")] == [("stage", "values"), ("field", "values")]
     assert list(view().show("gone")) == []
+
+
+def test_a_stage_says_what_the_names_in_its_condition_stand_for() -> None:
+    pipeline = Pipeline("plan", inputs=schema("Start", {}), stages=[when(~p.USE_CRITIC, declare("Late"))])
+
+    assert View(pipeline.spec, pipeline.flow()).stage(0).lines[0] == Line(
+        "runs", None, (("where not use_critic",), ("use_critic: algorithm.adv_estimator == 'gae'",))
+    )

@@ -14,7 +14,7 @@ def test_a_stage_answers_the_three_questions() -> None:
         "## ref\\_log\\_prob",
         "`tests.contracts.proof.ppo.RefLogProb`",
         "- rows: same",
-        "In <ppo> it is stage 5 of 10, <ref\\_log\\_prob>, where use\\_reference "
+        "In <ppo> it is stage 5 of 10, <ref\\_log\\_prob>, where <use\\_reference> "
         "(<algorithm.use\\_kl\\_in\\_reward> or <actor.use\\_kl\\_loss>):",
         "| reads | as | from |",
         "| --- | --- | --- |",
