@@ -169,9 +169,9 @@ class _Pipeline:
 
 
 def _line(line: Line) -> Plain:
-    about = {} if line.about is None else {"about": list(line.about)}
+    about = {} if line.about is None else {"about": [line.about.kind, line.about.name, line.about.text]}
     return {"label": line.label, **about, "facts": list(map(_words, line.facts))}
 
 
 def _words(words: Words) -> list[str | list[str]]:
-    return [word if isinstance(word, str) else list(word) for word in words]
+    return [word if isinstance(word, str) else [word.kind, word.name, word.text] for word in words]

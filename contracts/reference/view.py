@@ -108,7 +108,7 @@ class View:
 
     def _stage_ref(self, at: int) -> Ref:
         name = self.pipeline.stages[at].name
-        return Ref("stage", name, f"'{name}'")
+        return Ref("stage", name, f"'{name}'", at)
 
     # --- a field ---
 

@@ -69,9 +69,9 @@ def _filled(links: Links) -> dict[str, list[str]]:
                 found.setdefault(field.source, []).append(of)
             if field.named_by is not None and field.named_by.source == "config":
                 found.setdefault(field.named_by.name, []).append(f"the names of {of}")
-    for _, stage in sorted(links.project.contracts.stages.items()):
+    for qualname, stage in sorted(links.project.contracts.stages.items()):
         if isinstance(stage.rows.times, str):
-            found.setdefault(stage.rows.times, []).append(f"how many rows {links.stage(stage)} makes of one")
+            found.setdefault(stage.rows.times, []).append(f"how many rows {links.stage_of(qualname)} makes of one")
     return found
 
 
@@ -89,7 +89,10 @@ def _what(switched: Switched, links: Links) -> str:
     owner, side = switched.owner, switched.side
     if owner is None:
         return f"the inputs' {links.field(switched.field)}" if side else "holds always"
-    named = links.stage(owner, switched.pipeline) if isinstance(owner, StageSpec) else links.schema(owner.qualname)
+    if isinstance(owner, StageSpec):
+        named = links.stage_of(owner.qualname) if switched.pipeline is None else links.stage(owner, switched.pipeline)
+    else:
+        named = links.schema(owner.qualname)
     if side is None:
         return f"stage {named}"
     verb = {"reads": "reads", "writes": "writes", "inputs": "holds", "schema": "holds"}[side]

@@ -46,7 +46,7 @@ function conditionPage(text) {
             el(
                 "span",
                 { class: `state ${SWITCHED[on][0]}` },
-                mark(on),
+                bareMark(on),
                 { true: "holds", false: "does not hold", null: "open" }[on],
             ),
         ),

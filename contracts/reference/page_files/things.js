@@ -16,7 +16,7 @@ function stagePage(at) {
             el(
                 "span",
                 { class: `state ${SWITCHED[on][0]}` },
-                mark(on),
+                bareMark(on),
                 stage.on === null ? "runs always" : SWITCHED[on][2],
             ),
         ),
@@ -64,7 +64,7 @@ function fieldPage(name) {
                 el(
                     "span",
                     { class: `state ${SWITCHED[on][0]}` },
-                    mark(on),
+                    bareMark(on),
                     { true: "in the batch", false: "not in this configuration", null: "depends on the configuration" }[
                         on
                     ],

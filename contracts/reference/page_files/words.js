@@ -31,6 +31,10 @@ function mark(answer) {
     );
 }
 
+/** The mark alone, where the words stand beside it. */
+const bareMark = (answer) =>
+    el("span", { class: `mark ${SWITCHED[answer][0]}`, "aria-hidden": "true" }, SWITCHED[answer][1]);
+
 /** "off" where something is off, to grey it out. */
 const greyed = (answer) => (answer === false ? "off" : "");
 

@@ -190,6 +190,7 @@ def test_each_code_has_a_link_and_says_where_it_is(opened: Opened) -> None:
         ("&condition=nothing", "No such condition"),
         ("&key=nothing", "No such key"),
         ("&owner=nothing", "No such contract"),
+        ("-of-old&stage=score", "No such pipeline"),
     ],
 )
 def test_a_link_to_what_is_gone_says_so(opened: Opened, state: str, text: str) -> None:
@@ -318,6 +319,14 @@ def test_a_condition_says_what_the_names_in_it_stand_for(together_opened: Opened
     link.click()
     expect(page.locator("main dt")).to_have_text(["use_critic"])
     expect(page.locator("main dd")).to_have_text(["critic.enable or algorithm.estimator == 'gae'"])
+
+
+def test_who_listens_hears_once_what_is_on(opened: Opened) -> None:
+    state = opened.go(f"{PLAN}&stage=update").locator("main .state")
+
+    expect(state).to_have_text("●runs always")
+    expect(state.locator(".unseen")).to_have_count(0)
+    expect(state.locator("[aria-hidden]")).to_have_text("●")
 
 
 # --- the matrix -------------------------------------------------------------------------------------------------------
