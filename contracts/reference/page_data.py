@@ -26,6 +26,15 @@ Plain: TypeAlias = "dict[str, Any]"
 REGIONS = 16
 """How many regions of a finding the page is told at most; of further ones it says that they may have it."""
 
+_KINDS = {
+    "config": "Key of the configuration",
+    "meta": "Value of meta",
+    "arg": "Argument of a call",
+    "present": "Field that may be in the batch",
+    "step": "Number that grows while a run goes on",
+}
+"""What a condition asks about, above its name."""
+
 SHOWN = 3
 """How many configurations of a finding it shows."""
 
@@ -90,8 +99,12 @@ class _Pipeline:
             "stages": [self._stage(at) for at in range(len(pipeline.stages))],
             "fields": [self._told(self._view.field(name)) for name in self._view.fields()],
             "keys": [
-                {"text": text, "cases": [{"label": case.label, "text": case.text} for case in cases]}
-                for text, cases in self._flow.space.named().items()
+                {
+                    "text": text,
+                    "kind": _KINDS.get(source, "Order of two"),
+                    "cases": [{"label": case.label, "text": case.text} for case in cases],
+                }
+                for (source, _), (text, cases) in zip(self._keys, self._flow.space.named().items(), strict=True)
             ],
             "parts": list(self._parts()),
             "always": [self._condition(condition, -1) for condition in pipeline.always],

@@ -75,7 +75,7 @@ function keyPage(text) {
         .map((_, number) => number)
         .filter((number) => keysIn(pipeline.conditions[number].test).includes(key));
     return [
-        heading("Key of the configuration", text),
+        heading(pipeline.keys[key].kind, text),
         control(pipeline.keys[key], "page"),
         section(
             "Conditions that ask it",

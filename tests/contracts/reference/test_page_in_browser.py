@@ -329,6 +329,13 @@ def test_who_listens_hears_once_what_is_on(opened: Opened) -> None:
     expect(state.locator("[aria-hidden]")).to_have_text("●")
 
 
+def test_a_key_says_what_it_is(together_opened: Opened) -> None:
+    page = together_opened.go("#pipeline=together&key=trainer.step%20and%20trainer.last")
+
+    arrives(page, "trainer.step and trainer.last")
+    assert page.locator("main .kind").inner_text() == "Order of two"
+
+
 # --- the matrix -------------------------------------------------------------------------------------------------------
 
 
