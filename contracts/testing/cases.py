@@ -1,4 +1,4 @@
-"""The ways in which batches are sampled for a stage: as its Reads have them first, then whatever code is wrong about."""
+"""The ways in which batches are sampled for a stage: plain ones first, then what code is often wrong about."""
 
 from __future__ import annotations
 
@@ -78,23 +78,23 @@ class Cases:
     def plain(self, seed: int) -> Case:
         """The case that others are compared with."""
         rows = self._rows[0]
-        return Case("a plain batch" if rows is None else count(rows, "row"), seed, rows)
+        return Case("with the given rows" if rows is None else f"with {count(rows, 'row')}", seed, rows)
 
     def others(self, seed: int) -> Iterator[Case]:
         """Every other case."""
         first, *further = self._rows
         for rows in further:
-            yield Case(count(rows, "row") if rows else "no row", seed, rows)
-        yield Case("rows of equal lengths", seed, first, Manner(even=True))
+            yield Case(f"with {count(rows, 'row')}" if rows else "with no row", seed, rows)
+        yield Case("with rows of equal lengths", seed, first, Manner(even=True))
         optional = self._sampler.optional
         for keys in [*([key] for key in optional), *([optional] if len(optional) > 1 else [])]:
             yield Case(f"without {join_names(keys)}", seed, first, Manner(without=frozenset(keys)))
-        yield Case("tensors that are not contiguous", seed, first, Manner(strided=True), alike=True)
-        yield Case("fields in another order", seed, first, Manner(reordered=True), alike=True)
-        yield Case("fields in bfloat16", seed, first, Manner(bfloat16=True))
+        yield Case("with tensors that are not contiguous", seed, first, Manner(strided=True), alike=True)
+        yield Case("with fields in another order", seed, first, Manner(reordered=True), alike=True)
+        yield Case("with fields in bfloat16", seed, first, Manner(bfloat16=True))
         for field in self._reads.__batchpact__.spec.fields:
             if any(rule.kind == "binary" for rule in field.rules) and field.key not in self._overrides:
-                yield Case(f"{field.key} 0 in all of row 0", seed, first, cleared=field.key)
+                yield Case(f"with {field.key} 0 in all of row 0", seed, first, cleared=field.key)
 
     def plain_batch(self, case: Case) -> Sample:
         """The batch of a plain case.

@@ -122,10 +122,8 @@ class _Check:
         if self._first is not None:
             seed, error = self._first
             name = self._contract.name
-            again = f"the batches: {self._cases.words}; all of the first one again: samples=1, seed={seed}"
-            raise ContractError(
-                f"where stage '{name}' runs on samples", [*self._found.values()], note=again
-            ) from error
+            again = f"again: check_stage({name}, samples=1, seed={seed}); the batches: {self._cases.words}"
+            raise ContractError(f"where stage '{name}' runs on samples", [*self._found.values()], note=again) from error
 
     # --- runs --------------------------------------------------------------------------------------------------------
 
@@ -141,8 +139,8 @@ class _Check:
         if first.error is not None:
             return None
         again = self._runner.run(self._cases.plain_batch(case), case.seed)
-        differs = self._compare(case, f"{case.words}, again", first.written, again.written, "the result of the first run")
-        if differs or again.error is not None:
+        wanted = "the result of the first run"
+        if self._compare(case, f"{case.words}, again", first.written, again.written, wanted) or again.error is not None:
             return None
         before, after = first.written.meta, again.written.meta
         return [key for key in before if key in after and field_difference(before[key], after[key]) is None]
@@ -178,7 +176,7 @@ class _Check:
         order = np.roll(np.random.default_rng(case.seed % 2**64).permutation(length), 1)
         if np.array_equal(order, np.arange(length)):
             order = order[::-1]
-        words = f"rows in the order {order.tolist()}"
+        words = f"with rows in the order {order.tolist()}"
         first = self._runner.run(sample, case.seed)
         ran = self._run(case, moved._replace(batch=moved.batch[order]), words)
         wanted, got = self._in_order(first, np.arange(length)), self._in_order(ran, order)
@@ -213,7 +211,7 @@ class _Check:
             return
         padded, pads = pad_dataproto_to_divisor(sample.batch.bind(self._contract.reads), length + 2)
         padded = padded.select()
-        words = f"{count(pads, 'pad row')} behind"
+        words = f"with {count(pads, 'pad row')} behind"
         ran = self._run(case, sample._replace(batch=padded), words)
         if ran.error is None and ran.result is not None and first.result is not None:
             self._compare(case, words, _rows(first, length), _rows(ran, length), "the same in each row as without")
@@ -224,7 +222,7 @@ class _Check:
         """Keep a finding, if it is the first of its kind."""
         if self._first is None:
             self._first = case.seed, error
-        told = f"on {words}: {case}"
+        told = f"{words}: {case}"
         hint = f"{violation.hint}; {told}" if violation.hint else told
         found = violation.model_copy(update={"hint": hint}).at(Where(stage=self._contract.name))
         self._found.setdefault(key, found)

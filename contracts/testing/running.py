@@ -16,10 +16,11 @@ import torch
 
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.event_loop import in_background
+from batchpact.contracts.placing import from_here
 from batchpact.contracts.settings import Settings, using
 from batchpact.contracts.testing.sampler import Sample
 from batchpact.dataproto import DataProto
-from batchpact.schemas.equality import Tolerance, difference
+from batchpact.schemas.equality import EXACT, Tolerance, difference
 from batchpact.schemas.errors import ContractError
 from batchpact.schemas.stores import Stores
 from batchpact.schemas.violations import Violation
@@ -73,7 +74,7 @@ class Runner:
                 result = self._call(batch, named)
             except ContractError as broken:
                 error, found = broken, list(broken.violations)
-            except Exception as failure:  # the code of a stage may fail in any way, and the other cases run all the same
+            except Exception as failure:  # a user's code may fail in any way; other cases run all the same
                 error, found = failure, [self._failed(failure)]
             draws = drew()
         known = {violation.field for violation in found if violation.code == "BP031"}
@@ -98,7 +99,7 @@ class Runner:
         own = [frame for frame in frames if frame.filename == self._function.__code__.co_filename]
         frame = (own or list(frames))[-1]
         text = f"{type(error).__name__}: {error}".partition("\n")[0]
-        place = f"{frame.filename}:{frame.lineno}"
+        place = f"{from_here(frame.filename)}:{frame.lineno}"
         return Violation(code="BP058", field="batch", actual=f"it raises {text}", expected=f"a result; at {place}")
 
     def _changed(self, before: DataProto, batch: DataProto) -> Iterator[Violation]:
@@ -111,11 +112,17 @@ class Runner:
                 held = now.store(placement)
                 text = field_difference(value, held[key]) if key in held else "it is gone"
                 if text is not None:
-                    actual, expected = f"changed in place: {text}", "the stage reads it and does not write it"
-                    yield Violation(code="BP031", field=key, placement=placement, actual=actual, expected=expected)
+                    yield Violation(
+                        code="BP031",
+                        field=key,
+                        placement=placement,
+                        actual=f"changed in place: {text}",
+                        expected="the stage reads it and does not write it",
+                        hint="work on a copy, or declare it in Writes",
+                    )
 
 
-def field_difference(left: object, right: object, tolerance: Tolerance = Tolerance()) -> str | None:
+def field_difference(left: object, right: object, tolerance: Tolerance = EXACT) -> str | None:
     """How two values of a field differ, with the row; None where they do not."""
     if isinstance(left, np.ndarray) and isinstance(right, np.ndarray) and len(left) == len(right):
         pairs = enumerate(zip(left, right, strict=True))
