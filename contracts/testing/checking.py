@@ -200,8 +200,7 @@ class _Check:
             order = ran.result.non_tensor_batch[_NUMBERS].astype(np.int64)
         if not written.tensors and not columns:
             return None
-        rows = DataProto.from_dict(dict(written.tensors), columns, {})  # type: ignore[arg-type]  # what a batch held
-        return rows[np.argsort(order)].stores()
+        return _chosen(Stores(written.tensors, columns, {}), np.argsort(order))
 
     def _pad(self, case: Case, first: Ran) -> None:
         """Pad rows behind the others."""
@@ -214,7 +213,8 @@ class _Check:
         words = f"with {count(pads, 'pad row')} behind"
         ran = self._run(case, sample._replace(batch=padded), words)
         if ran.error is None and ran.result is not None and first.result is not None:
-            self._compare(case, words, _rows(first, length), _rows(ran, length), "the same in each row as without")
+            wanted, got = (_chosen(each.written, np.arange(length)) for each in (first, ran))
+            self._compare(case, words, wanted, got, "the same in each row as without")
 
     # --- findings ----------------------------------------------------------------------------------------------------
 
@@ -228,7 +228,7 @@ class _Check:
         self._found.setdefault(key, found)
 
 
-def _rows(ran: Ran, length: int) -> Stores:
-    """The first rows of what was written."""
-    held = DataProto.from_dict(dict(ran.written.tensors), dict(ran.written.columns), {})  # type: ignore[arg-type]
-    return held[:length].stores()
+def _chosen(written: Stores, rows: np.ndarray) -> Stores:
+    """Rows of what was written."""
+    held = DataProto.from_dict(dict(written.tensors), dict(written.columns), {})  # type: ignore[arg-type]
+    return held.select_idxs(rows).stores()

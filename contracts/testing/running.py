@@ -66,7 +66,8 @@ class Runner:
         """Run it on a batch, at level `values`, with fresh random numbers."""
         batch = sample.batch
         before = copy.deepcopy(batch)
-        result, error = None, None
+        result: Any = None
+        error: Exception | None = None
         found: list[Violation] = []
         named = {self._names[key]: value for key, value in sample.args.items()}
         with using(Settings(level="values")), _seeded(seed) as drew:
