@@ -45,8 +45,8 @@ class Contracts(pytest.Collector):
     def collect(self) -> Iterator[ContractTest]:
         """Each contract: pipelines, then the code of stages, then schemas."""
         found = FoundContracts(project_targets(self._targets))
-        for name, pipeline in found.pipelines.items():
-            yield self._test(f"check[{name}]", partial(_check, pipeline))
+        for pipeline in found.pipelines:
+            yield self._test(f"check[{pipeline.name}]", partial(_check, pipeline))
         for name, boundary in found.stages.items():
             yield self._test(f"lint[{name}]", partial(_lint, boundary), boundary)
             yield self._test(f"stage[{name}]", partial(_run, boundary, found.functions.get(name)), boundary)
@@ -57,7 +57,7 @@ class Contracts(pytest.Collector):
         made: ContractTest = ContractTest.from_parent(self, name=name, run=run, stage=stage)
         return made
 
-    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException]) -> Any:
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """A target that leads nowhere or declares something wrongly, in the words of batchpact."""
         return str(excinfo.value) if isinstance(excinfo.value, ContractError) else super().repr_failure(excinfo)
 

@@ -22,7 +22,7 @@ class FoundContracts:
         targets: `module`, `path.py`, `module:name` or `path.py:name`.
 
     Attributes:
-        pipelines: by their names.
+        pipelines: the pipelines.
         stages: the contracts of functions and methods, by the qualified names of these.
         functions: those of the functions that can be called with a batch alone.
         schemas: by their qualified names.
@@ -32,7 +32,7 @@ class FoundContracts:
     """
 
     def __init__(self, targets: Iterable[str]) -> None:
-        self.pipelines: dict[str, Pipeline] = {}
+        self.pipelines: list[Pipeline] = []
         self.stages: dict[str, Boundary] = {}
         self.functions: dict[str, Callable[..., Any]] = {}
         self.schemas: dict[str, type[BatchSchema]] = {}
@@ -45,7 +45,8 @@ class FoundContracts:
     def _take(self, value: object) -> bool:
         boundary = value if isinstance(value, Boundary) else contract_of(value)
         if isinstance(value, Pipeline):
-            self.pipelines.setdefault(value.name, value)
+            if not any(value is pipeline for pipeline in self.pipelines):
+                self.pipelines.append(value)
             self._take(value.inputs)
             for planned in value.planned:
                 self._take(planned.stage)

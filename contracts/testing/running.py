@@ -60,7 +60,8 @@ class Runner:
         self._function = inspect.unwrap(contract.function)
         self._names = {field.key: field.name for field in contract.spec.reads.fields}
         self._read = frozenset(self._names)
-        self._may_change = {field.key for field in contract.spec.writes.fields} | {*contract.spec.drops}
+        self._open = bool(contract.spec.writes.columns) or contract.spec.writes.extra == "allow"
+        self._written = {field.key for field in contract.spec.writes.fields} | {*contract.spec.drops}
 
     def run(self, sample: Sample, seed: int) -> Ran:
         """Run it on a batch, at level `values`, with fresh random numbers."""
@@ -82,7 +83,10 @@ class Runner:
         found += [violation for violation in self._changed(before, batch) if violation.field not in known]
         if not isinstance(result, DataProto):
             return Ran(None, Stores.empty(), found, draws, error)
-        stores = ({k: v for k, v in store.items() if self._wrote(k)} for store in result.stores()[:3])
+        stores = (
+            {key: value for key, value in store.items() if key in self._written or key not in self._read}
+            for store in result.stores()[:3]
+        )
         return Ran(result, Stores(*stores), found, draws, error)
 
     def _call(self, batch: DataProto, named: dict[str, Any]) -> Any:
@@ -90,9 +94,6 @@ class Runner:
         if inspect.iscoroutine(result):
             result = in_background(result).result()
         return result[0] if isinstance(result, tuple) else result
-
-    def _wrote(self, key: str) -> bool:
-        return key in self._may_change or key not in self._read
 
     def _failed(self, error: Exception) -> Violation:
         """Where the code of the stage was when it failed."""
@@ -108,7 +109,7 @@ class Runner:
         now = batch.stores()
         for placement, store in before.stores().by_placement():
             for key, value in store.items():
-                if key in self._may_change:
+                if key in self._written or (self._open and key not in self._read):
                     continue
                 held = now.store(placement)
                 text = field_difference(value, held[key]) if key in held else "it is gone"

@@ -19,14 +19,18 @@ from batchpact.dataproto import DataProto
 from batchpact.schemas import (
     Arg,
     BatchSchema,
+    Columns,
     ContractError,
     DeclarationError,
     Jagged,
     Meta,
+    Pad,
     Repeat,
     StageSchema,
     When,
     config,
+    meta,
+    named_by,
 )
 from tests.contracts.testing.planted import BUGS, Shape, made, sound
 
@@ -218,17 +222,56 @@ def test_jagged_fields_and_other_dtypes_are_tried() -> None:
 
         class Writes(BatchSchema):
             lengths: Int64[Tensor, "batch"]
+            twice: Annotated[Int64[Tensor, "batch length"], Jagged("length")]
 
     seen = set()
 
     @stage(Ragged)
     def lengths(data: DataProto) -> DataProto:
         seen.add(data.batch["x"].dtype)
-        return DataProto.from_dict({"lengths": data.batch["ids"].offsets().diff()})
+        ids = data.batch["ids"]
+        return DataProto.from_dict({"lengths": ids.offsets().diff(), "twice": ids * 2})
 
     check_stage(lengths)
 
     assert seen == {torch.float32, torch.bfloat16}
+
+
+def test_an_alias_is_run_under_its_own_names() -> None:
+    @stage
+    def typed(batch: Scale.Reads) -> Scale.Writes:
+        return Scale.Writes(y=batch.x.cumsum(dim=0) * batch.factor)
+
+    other = typed.as_("other", rename={"x": "scores", "y": "scaled"}, args={"factor": 3.0})
+
+    with pytest.raises(ContractError, match=r"BP058 conduct  scaled  .*; with rows in the order"):
+        check_stage(other)
+
+
+def test_open_columns_are_read_and_rewritten() -> None:
+    class Parts(StageSchema):
+        class Reads(BatchSchema):
+            parts: Columns[Float32[Tensor, "batch"]] = named_by(meta("names"))
+            names: Meta[list[str]]
+
+        class Writes(BatchSchema):
+            parts: Columns[Float32[Tensor, "batch"]] = named_by(meta("names"))
+
+    @stage(Parts)
+    def doubled(data: DataProto) -> DataProto:
+        for name in data.meta_info["names"]:
+            data.batch[name] = data.batch[name] * 2
+        return data
+
+    @stage(Parts)
+    def summed(data: DataProto) -> DataProto:
+        for name in data.meta_info["names"]:
+            data.batch[name] = data.batch[name].cumsum(dim=0)
+        return data
+
+    check_stage(doubled)
+    with pytest.raises(ContractError, match=r"BP058 conduct  names_a  .*; with rows in the order"):
+        check_stage(summed)
 
 
 # --- what it is asked for ---------------------------------------------------------------------------------------------
@@ -244,6 +287,30 @@ def test_the_numbers_of_rows_are_given() -> None:
     check_stage(made(Shape, count), rows=(6, 2))
 
     assert seen == {2, 6, 8}  # 8: with two pad rows
+
+
+def test_pad_rows_come_in_beside_an_argument_that_a_call_has_to_bring() -> None:
+    class Centre(StageSchema):
+        pad_safe = True
+
+        class Reads(BatchSchema):
+            x: Annotated[Float32[Tensor, "batch"], Pad(0.0)]
+            share: Arg[float]
+
+        class Writes(BatchSchema):
+            y: Float32[Tensor, "batch"]
+
+    @stage
+    def over_all_rows(batch: Centre.Reads) -> Centre.Writes:
+        return Centre.Writes(y=batch.x - batch.x.mean())
+
+    @stage
+    def over_none(batch: Centre.Reads) -> Centre.Writes:
+        return Centre.Writes(y=batch.x * batch.share)
+
+    check_stage(over_none)
+    with pytest.raises(ContractError, match=r"BP058 conduct  y  .*; with 2 pad rows behind"):
+        check_stage(over_all_rows)
 
 
 def test_the_configuration_counts() -> None:
