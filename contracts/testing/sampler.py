@@ -188,8 +188,12 @@ def _as_column(value: Any) -> Any:
 
 
 def _strided(value: Tensor) -> Tensor:
-    """The same tensor, with a gap behind each element."""
-    return torch.stack([value, value], dim=-1)[..., 0] if is_dense(value) else value
+    """The same tensor, with a gap behind each element, and a wider one behind each row."""
+    if not is_dense(value):
+        return value
+    wider = torch.cat([value, value[:, :1]], dim=1) if value.dim() > 1 else value
+    gapped = torch.stack([wider, wider], dim=-1)[..., 0]
+    return gapped[:, : value.shape[1]] if value.dim() > 1 else gapped
 
 
 def _reordered(values: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
