@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(tryfirst=True)  # before -k and -m choose
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """Put the tests of contracts behind the project's own."""
-    asked: list[str] = config.getoption("--batchpact")
+    asked: list[str] = config.getoption("--batchpact") or []
     if not asked and not config.getini("batchpact"):
         return
     from batchpact.contracts.testing.collecting import Contracts
