@@ -109,10 +109,7 @@ def test_the_commands_about_a_run_of_verl_print_what_the_page_shows(tmp_path: Pa
 
 def follow(page: Path, fence: str, folder: Path) -> None:
     """Write the files of a page, and run the commands of its blocks with this fence, in their order."""
-    (folder / "bin").mkdir()
-    for name, arguments in {"batchpact": f"-c '{BATCHPACT}'", "python": ""}.items():
-        (folder / "bin" / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
-        (folder / "bin" / name).chmod(0o755)
+    commands_in(folder / "bin")
     commands = 0
     for block in ANY_BLOCK.finditer(page.read_text()):
         title = TITLE.match(block["fence"])
@@ -126,6 +123,14 @@ def follow(page: Path, fence: str, folder: Path) -> None:
                 assert left == [], f"$ {command}\n{printed}"
                 commands += 1
     assert commands
+
+
+def commands_in(folder: Path) -> None:
+    """Make a folder that has `batchpact` and `python`, as they are where the package is installed."""
+    folder.mkdir()
+    for name, arguments in {"batchpact": f"-c '{BATCHPACT}'", "python": ""}.items():
+        (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (folder / name).chmod(0o755)
 
 
 def output(command: str, folder: Path) -> str:
