@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,7 +56,7 @@ class Trace:
         Raises:
             ContractError: if nothing was seen, or nothing can have this name.
         """
-        if not name.isidentifier():
+        if not name.isidentifier() or keyword.iskeyword(name):
             raise _refused("name", repr(name), "the name of a variable")
         if not self.calls:
             raise _refused("calls", "none was seen", "a function that is called with a batch, and is no package's own")
