@@ -23,12 +23,12 @@ def moved_rows(before: Stores, after: Stores, origin: Index | None) -> tuple[Row
     if origin is None:
         if rows == now:
             return RowsSpec(), same
-        if rows and now % rows == 0 and _repeats(before, after, same.repeat(now // rows)):
+        if rows and now and now % rows == 0 and _repeats(before, after, same.repeat(now // rows)):
             return RowsSpec(kind="repeat", times=now // rows), same.repeat(now // rows)
         return RowsSpec(kind="new"), None
     if np.array_equal(origin, same):
         return RowsSpec(), origin
-    if rows and now % rows == 0 and np.array_equal(origin, same.repeat(now // rows)):
+    if rows and now and now % rows == 0 and np.array_equal(origin, same.repeat(now // rows)):
         return RowsSpec(kind="repeat", times=now // rows), origin
     return RowsSpec(kind="permute" if np.array_equal(np.sort(origin), same) else "select"), origin
 

@@ -29,10 +29,12 @@ def stores(ids: list[int], **meta: Any) -> Stores:
         ([0, 1, 2, 0, 1, 2], [0, 1, 2, 0, 1, 2], "select"),
         ([0, 2], [0, 2], "select"),
         ([0, 2], None, "new"),
+        ([], [], "select"),
+        ([], None, "new"),
     ],
 )
 def test_what_happened_to_the_rows(after: list[int], origin: list[int] | None, expected: str) -> None:
-    known = None if origin is None else np.array(origin)
+    known = None if origin is None else np.array(origin, dtype=np.int64)
 
     assert str(moved_rows(stores([0, 1, 2]), stores(after), known)[0]) == expected
 
