@@ -77,9 +77,9 @@ def draft_stage(observed: Observed, configs: Configurations, runs: Sequence[int]
     there = {name for _, call in calls for name in (*call.read, *call.written.names())}
     never = {name for _, call in calls for name in call.looked} - there
     made.comments += [_unpacked(observed)] if calls[0][1].unpacked else []
-    more = dict.fromkeys(name for _, call in calls for name in call.more_batches)
+    others = dict.fromkeys(name for _, call in calls for name in call.more_batches)
     made.comments += [
-        f"{name} is a batch, too; a stage has one, and what this one is for was not seen" for name in more
+        f"{name} is a batch, too; a stage has one, and what this one is for was not seen" for name in others
     ]
     made.comments += [f"it also looks for {name}, which was never there" for name in sorted(never)]
     _add_facts(made, calls, configs)

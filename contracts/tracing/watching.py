@@ -46,7 +46,8 @@ class Watch:
 
     def stop(self) -> None:
         """Watch no longer."""
-        if sys.getprofile() is self:
+        now: object = sys.getprofile()
+        if now is self:
             sys.setprofile(self._before)
         else:
             warnings.warn("another profiler took the place of the trace: later calls were not seen", stacklevel=2)
