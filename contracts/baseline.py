@@ -47,7 +47,7 @@ def read_baseline(path: str) -> frozenset[Key]:
         held = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise _wrong(path, error.strerror or str(error), "--write-baseline makes one") from None
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise _wrong(path, f"it is no JSON: {error}", "--write-baseline makes one") from None
     if not isinstance(held, dict) or held.get("version") != _VERSION or not isinstance(held.get("findings"), list):
         raise _wrong(path, "it is no baseline of this version", f'{{"version": {_VERSION}, "findings": [...]}}')
