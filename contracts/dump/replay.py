@@ -69,7 +69,7 @@ def found_again(dump: Dump) -> list[Violation]:
                 values=record.level == "values",
             )
             seen = diagnose(_plan(record.stage.writes), dump.returned, context).violations
-    except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RuntimeError) as error:
         raise wrong_dump("that was given", f"its record: {error}", "the record of a stage") from None
     told = {_told(violation) for violation in seen}
     return [violation for violation in record.violations if _told(violation) in told]
