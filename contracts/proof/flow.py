@@ -250,9 +250,9 @@ class Flow:
         if kind == "new":
             state.opened &= ~points
             for key, variants in state.fields.items():
-                held = points & sum(chosen for chosen, _ in variants)
-                if held:
-                    state.lose(held, key, f"left behind by '{stage.name}', which makes new rows")
+                there = points & sum(chosen for chosen, _ in variants)
+                if there:
+                    state.lose(there, key, f"left behind by '{stage.name}', which makes new rows")
         if kind in ("same", "permute"):
             batch = next((expression for chosen, expression in state.batches if chosen & points), None)
             share_rows(writes, batch, names)
