@@ -9,6 +9,7 @@ from functools import lru_cache, partial
 from typing import Any, Concatenate, Literal, overload
 
 from torch.compiler import is_dynamo_compiling
+from typing_extensions import Unpack
 
 from batchpact.contracts import registry, statements  # noqa: F401  # statements say what `StageSchema.on` does
 from batchpact.contracts.aliases import alias_of
@@ -24,12 +25,15 @@ from batchpact.contracts.signature import keyword_parameters, stage_signature, s
 from batchpact.contracts.stage_types import (
     AsyncMethodStage,
     AsyncStage,
+    AsyncTupleStage,
     Decorator,
     MethodStage,
     NamedDecorator,
     R,
     S,
     Stage,
+    Ts,
+    TupleStage,
     UnpackDecorator,
     W,
 )
@@ -55,6 +59,18 @@ def stage(contract: Callable[Concatenate[R, ...], W], /) -> Stage[R, W]: ...
 def stage(contract: Callable[Concatenate[S, R, ...], Awaitable[W]], /) -> AsyncMethodStage[R, W]: ...
 @overload
 def stage(contract: Callable[Concatenate[S, R, ...], W], /) -> MethodStage[R, W]: ...
+@overload
+def stage(
+    contract: Callable[Concatenate[R, ...], Awaitable[tuple[W, Unpack[Ts]]]], /
+) -> AsyncTupleStage[R, W, Unpack[Ts]]: ...
+@overload
+def stage(contract: Callable[Concatenate[R, ...], tuple[W, Unpack[Ts]]], /) -> TupleStage[R, W, Unpack[Ts]]: ...
+@overload
+def stage(
+    contract: Callable[Concatenate[S, R, ...], Awaitable[tuple[W, Unpack[Ts]]]], /
+) -> AsyncTupleStage[R, W, Unpack[Ts]]: ...
+@overload
+def stage(contract: Callable[Concatenate[S, R, ...], tuple[W, Unpack[Ts]]], /) -> TupleStage[R, W, Unpack[Ts]]: ...
 @overload
 def stage(
     contract: type[StageSchema], /, *, name: str | None = None, level: Level | None = None, project: Projection = "on"

@@ -29,7 +29,7 @@ from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.condition_specs import holds, words
 from batchpact.schemas.conditions import Condition
 from batchpact.schemas.describe import describe
-from batchpact.schemas.errors import BatchError, ContractError
+from batchpact.schemas.errors import BatchError, ContractError, SettingError
 from batchpact.schemas.record import PipelineSpec, StageSpec
 from batchpact.schemas.stores import Stores, rows_of
 from batchpact.schemas.text import count, quoted
@@ -206,6 +206,16 @@ class Pipeline:
 
     def __repr__(self) -> str:
         return f"Pipeline({self.name!r}, {' -> '.join(stage.name for stage in self.spec.stages)})"
+
+    def _repr_svg_(self) -> str | None:
+        """Its stages and what flows between them, for notebooks; None where pygraphviz, which lays it out, is not."""
+        from batchpact.contracts.reference.svg import svg
+        from batchpact.contracts.reference.view import View
+
+        try:
+            return svg(View(self.spec, self.flow()))
+        except SettingError:
+            return None
 
 
 def _join(pipeline: str, carrier: Carrier, batch: Any, result: Any, boundary: Boundary) -> Any:

@@ -32,10 +32,6 @@ _STAYS = frozenset({"batch", "non_tensor_batch", "meta_info", "_handed"})
 class Batch:
     """The part of `DataProto` that its operations are built on: stores, consistency, equality, pickling, derivation."""
 
-    batch: TensorDict | None
-    non_tensor_batch: dict[str, Column]
-    meta_info: dict[str, Any]
-
     # What a batch carries unseen. The mappings are replaced when they change and never written into.
     _marks: RowMarks = UNMARKED
     _writers: Mapping[str, str] = _NOTHING
@@ -51,9 +47,10 @@ class Batch:
         non_tensor_batch: dict[str, Column] | None = None,
         meta_info: dict[str, Any] | None = None,
     ) -> None:
-        self.batch = batch
-        self.non_tensor_batch = {} if non_tensor_batch is None else non_tensor_batch
-        self.meta_info = {} if meta_info is None else meta_info
+        # Pyright would take a TensorDict that the class declares for a descriptor: it does not know all of its bases.
+        self.batch: TensorDict | None = batch
+        self.non_tensor_batch: dict[str, Column] = {} if non_tensor_batch is None else non_tensor_batch
+        self.meta_info: dict[str, Any] = {} if meta_info is None else meta_info
         self.check_consistency()
 
     # --- looking at one ------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ import copy
 from collections.abc import Sequence
 
 import torch
+from tensordict import TensorDict
 from typing_extensions import Self
 
 from batchpact.dataproto import build
@@ -118,5 +119,5 @@ class FieldOperations(Batch):
     def to(self, device: torch.device | str | int) -> Self:
         """Move the tensors to a device, in place."""
         if self.batch is not None:
-            self.batch = self.batch.to(device)
+            self.batch: TensorDict | None = self.batch.to(device)
         return self

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import torch
@@ -44,7 +44,11 @@ class DataProtoItem:
 class RowOperations(Batch):
     """Indexing, slicing, repeating, reordering and cutting."""
 
-    def __getitem__(self, item: int | np.integer[Any] | RowLike) -> Any:
+    @overload
+    def __getitem__(self, item: int | np.integer[Any]) -> DataProtoItem: ...
+    @overload
+    def __getitem__(self, item: RowLike) -> Self: ...
+    def __getitem__(self, item: int | np.integer[Any] | RowLike) -> DataProtoItem | Self:
         """Rows of the batch: a `DataProtoItem` for an int, a `DataProto` for a slice, list, array, tensor or mask."""
         stores = self.consistent_stores()
         if isinstance(item, (int, np.integer)) and not isinstance(item, bool):

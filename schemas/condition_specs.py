@@ -68,6 +68,7 @@ class NotSpec(_Spec):
 
 
 ConditionSpec: TypeAlias = Annotated[TestSpec | AllSpec | AnySpec | NotSpec, Field(discriminator="kind")]
+"""A condition as data: a test of one subject, or several conditions taken together."""
 for _model in (AllSpec, AnySpec, NotSpec):
     _model.model_rebuild()
 

@@ -56,13 +56,18 @@ def blocks(page: Path, fence: re.Pattern[str]) -> Iterator[str]:
 @pytest.mark.ray
 @pytest.mark.parametrize(
     ("name", "peer"),
-    [("streaming", "transfer_queue"), ("transfer-queue", "transfer_queue"), ("first-verl-contract", "verl")],
+    [
+        ("README", "verl"),
+        ("docs/first-verl-contract", "verl"),
+        ("docs/streaming", "transfer_queue"),
+        ("docs/transfer-queue", "transfer_queue"),
+    ],
 )
 def test_a_peer_does_what_the_page_says(name: str, peer: str, tmp_path: Path) -> None:
     """In a process of its own, as a page may start Ray and a queue."""
     pytest.importorskip(peer)
 
-    run_blocks(ROOT / "docs" / f"{name}.md", WITH_PEERS, tmp_path)
+    run_blocks(ROOT / f"{name}.md", WITH_PEERS, tmp_path)
 
 
 def run_blocks(page: Path, fence: re.Pattern[str], folder: Path) -> None:
@@ -104,10 +109,7 @@ def test_the_commands_about_a_run_of_verl_print_what_the_page_shows(tmp_path: Pa
 
 def follow(page: Path, fence: str, folder: Path) -> None:
     """Write the files of a page, and run the commands of its blocks with this fence, in their order."""
-    (folder / "bin").mkdir()
-    for name, arguments in {"batchpact": f"-c '{BATCHPACT}'", "python": ""}.items():
-        (folder / "bin" / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
-        (folder / "bin" / name).chmod(0o755)
+    commands_in(folder / "bin")
     commands = 0
     for block in ANY_BLOCK.finditer(page.read_text()):
         title = TITLE.match(block["fence"])
@@ -121,6 +123,14 @@ def follow(page: Path, fence: str, folder: Path) -> None:
                 assert left == [], f"$ {command}\n{printed}"
                 commands += 1
     assert commands
+
+
+def commands_in(folder: Path) -> None:
+    """Make a folder that has `batchpact` and `python`, as they are where the package is installed."""
+    folder.mkdir()
+    for name, arguments in {"batchpact": f"-c '{BATCHPACT}'", "python": ""}.items():
+        (folder / name).write_text(f'#!/bin/sh\nexec "{sys.executable}" {arguments} "$@"\n')
+        (folder / name).chmod(0o755)
 
 
 def output(command: str, folder: Path) -> str:

@@ -90,6 +90,11 @@ class Worker:
         return Whiten.Writes(whitened=batch.rewards)
 
 
+@stage
+def returns_its_batch(batch: Whiten.Reads) -> tuple[Whiten.Writes, int]:
+    return Whiten.Writes(whitened=batch.rewards), batch.rewards  # refused
+
+
 def calls(data: DataProto, worker: Worker) -> None:
     healthy(3)  # refused
     result: int = healthy(data)  # refused
@@ -104,4 +109,8 @@ def calls(data: DataProto, worker: Worker) -> None:
     stage(Whiten, names={"index": "uid"})  # refused
     with Whiten.on() as batch:  # refused
         print(batch)
-    print(result, reads)
+    data["rewards"]  # refused
+    text: str = returns_its_batch(data)[1]  # refused
+    Whiten.Reads(rewards=data.batch["rewards"], temperature="hot")  # refused
+    stage(3)  # refused
+    print(result, reads, text)

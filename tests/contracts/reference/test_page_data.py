@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
+pytest.importorskip("pygraphviz")
+
 from batchpact.contracts.lock.file import Contracts
 from batchpact.contracts.reference.page_data import page_data
 from batchpact.contracts.reference.project import Project

@@ -8,11 +8,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from batchpact.contracts import Pipeline
 from batchpact.contracts.reference.graph import graph
 from batchpact.contracts.reference.layout import NAMED
 from batchpact.contracts.reference.project import Project
 from batchpact.contracts.reference.svg import drawn_from, source_of, svg
+from batchpact.contracts.reference.view import View
 from batchpact.schemas.errors import SettingError
+from batchpact.schemas.rl import grpo
 from tests.contracts.reference.large import large
 from tests.contracts.reference.small import odd_project, ppo_project
 
@@ -100,3 +103,16 @@ def test_what_is_drawn_from_needs_no_graphviz(monkeypatch: pytest.MonkeyPatch) -
         "1 problem in the graph of a pipeline\n\n"
         "  BP052 setting  pygraphviz  it is not installed; graphs need it; pip install 'batchpact[docs]'"
     )
+
+
+@pytest.mark.usefixtures("graphviz")
+def test_a_pipeline_is_its_graph_in_a_notebook() -> None:
+    pipeline = Pipeline("scoring", inputs=grpo.PromptBatch, stages=[grpo.Generate, grpo.ScoreAnswers])
+
+    assert pipeline._repr_svg_() == svg(View(pipeline.spec, pipeline.flow()))
+
+
+def test_a_pipeline_is_text_in_a_notebook_without_graphviz(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pygraphviz", None)
+
+    assert Pipeline("scoring", inputs=grpo.PromptBatch, stages=[grpo.Generate])._repr_svg_() is None
