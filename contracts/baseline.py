@@ -12,6 +12,7 @@ from batchpact.schemas.text import count
 from batchpact.schemas.violations import Violation
 
 _VERSION = 1
+_MAKING = "--write-baseline makes one, and save_counts for a run"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -46,9 +47,9 @@ def read_baseline(path: str) -> frozenset[Key]:
     try:
         held = json.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
-        raise _wrong(path, error.strerror or str(error), "--write-baseline makes one") from None
-    except ValueError as error:
-        raise _wrong(path, f"it is no JSON: {error}", "--write-baseline makes one") from None
+        raise _wrong(path, error.strerror or str(error), _MAKING) from None
+    except (ValueError, RecursionError) as error:
+        raise _wrong(path, f"it is no JSON: {error}", _MAKING) from None
     if not isinstance(held, dict) or held.get("version") != _VERSION or not isinstance(held.get("findings"), list):
         raise _wrong(path, "it is no baseline of this version", f'{{"version": {_VERSION}, "findings": [...]}}')
     keys = [_key(entry) for entry in held["findings"]]

@@ -245,7 +245,7 @@ def trace(
     """Run a script, and write what its functions read from and write to batches: stages and a pipeline, as a draft.
 
     Exits with 0, and with 2 where something could not be used, or no call was seen. An error of the script is shown as
-    it is.
+    it is; Ctrl-C ends the script, and the draft is of what was seen until then.
     """
     from batchpact.contracts.trace_command import trace_script
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from batchpact.contracts.formats.source import usable, write_source
+from batchpact.contracts.formats.source import check_output, usable, write_source
 from batchpact.contracts.inferring.infer import saved, source_of
 
 
@@ -15,4 +15,5 @@ def infer_files(files: Sequence[str], name: str, output: str | None) -> None:
         typer.Exit: with 2, where a file could not be used.
     """
     with usable():
+        check_output(output)
         write_source(source_of([saved(file) for file in files], name), output)

@@ -39,6 +39,12 @@ def keyword_parameters(function: Callable[..., Any]) -> dict[str, int | None]:
     return found
 
 
+def needs_object(stage: Callable[..., Any]) -> bool:
+    """Whether a stage is a method without its object, which nobody can call with a batch alone."""
+    own = next(iter(inspect.signature(stage).parameters), "")
+    return own in ("self", "cls") and not inspect.ismethod(stage)
+
+
 def stated_contract(
     function: Callable[..., Any],
 ) -> tuple[type[BatchSchema], type[BatchSchema], type[StageSchema]]:

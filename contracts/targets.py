@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from batchpact.contracts import registry
 from batchpact.contracts.pipeline import Pipeline
 from batchpact.schemas.errors import SettingError
 from batchpact.schemas.names import closest
@@ -63,6 +64,19 @@ def resolve(target: str) -> tuple[ModuleType, str, object]:
             raise wrong_target(target, f"{place} has no {part!r}", hint)
         value = getattr(value, part)
     return module, name, value
+
+
+def defined_in(module: ModuleType) -> Iterator[object]:
+    """What is defined in a module, stages that are methods among it, and its pipelines."""
+    inside = f"{module.__name__}."
+    below = [name for name in sys.modules if name.startswith(inside)] if hasattr(module, "__path__") else []
+    for name in (module.__name__, *sorted(below)):
+        for value in list(vars(sys.modules[name]).values()):
+            if isinstance(value, Pipeline) or getattr(value, "__module__", None) == name:
+                yield value
+        for boundary in registry.boundaries():
+            if boundary.function.__module__ == name:
+                yield boundary
 
 
 def _place(target: str) -> tuple[str, str]:

@@ -7,13 +7,15 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
+import typer
+
 from batchpact.contracts.config_file import load_config
 from batchpact.contracts.formats.names import Format
 from batchpact.contracts.formats.printer import Printer
-from batchpact.contracts.formats.source import usable, write_source
+from batchpact.contracts.formats.source import check_output, usable, write_source
 from batchpact.contracts.targets import resolve, wrong_target
 from batchpact.contracts.tracing.scope import Scope
-from batchpact.contracts.tracing.trace import traced
+from batchpact.contracts.tracing.trace import check_name, traced
 
 
 def trace_script(
@@ -26,6 +28,8 @@ def trace_script(
             ends with another than 0.
     """
     with usable():
+        check_name(name)
+        check_output(output)
         settled = None if config is None else load_config(config)
         if not Path(script).is_file():
             raise wrong_target(script, f"there is no file {script}", "a Python script")
@@ -38,7 +42,7 @@ def trace_script(
 
 
 def _run(script: str, arguments: Sequence[str]) -> None:
-    """Run a script as Python does.
+    """Run a script as Python does, to its end or to Ctrl-C: few loops are awaited to the end for a draft.
 
     Raises:
         SystemExit: where it ends with another code than 0.
@@ -50,5 +54,7 @@ def _run(script: str, arguments: Sequence[str]) -> None:
     except SystemExit as ended:
         if ended.code:
             raise
+    except KeyboardInterrupt:
+        typer.echo("interrupted: the draft is of what was seen until here", err=True)
     finally:
         sys.argv, sys.path = before

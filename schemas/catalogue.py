@@ -340,6 +340,14 @@ _CODES = (
         fix="Change what the message names: a rule, a dim or an override. A rule over several fields that no draw "
         "keeps to says how with make=.",
     ),
+    Code(
+        code="BP058",
+        title="conduct",
+        form="{actual}; expected {expected}",
+        means="A stage does something on a sampled batch that its contract does not say.",
+        hurts="It works on the batches that somebody tried, and not on the next one that keeps to the same contract.",
+        fix="Draw the batch that the message names, and run the stage on it.",
+    ),
     # --- pipelines ------------------------------------------------------------------------------------------------
     Code(
         code="BP061",

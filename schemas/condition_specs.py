@@ -164,13 +164,26 @@ def with_subjects(condition: ConditionSpec, change: Callable[[SubjectSpec], Subj
     return condition.model_copy(update={"of": tuple(with_subjects(part, change) for part in condition.of)})
 
 
+def names_in(condition: ConditionSpec) -> dict[str, ConditionSpec]:
+    """The conditions that `words` says by their names alone: those with a name inside of this one, at any depth."""
+    found: dict[str, ConditionSpec] = {}
+    if not isinstance(condition, TestSpec):
+        for part in (condition.of,) if isinstance(condition, NotSpec) else condition.of:
+            if part.name is not None:
+                found.setdefault(part.name, part)
+            for name, inner in names_in(part).items():
+                found.setdefault(name, inner)
+    return found
+
+
 def words(condition: ConditionSpec) -> str:
     """A condition as a person reads it: `algorithm.adv_estimator == 'gae' and not trainer.val_only`."""
-    text = _unnamed(condition)
+    text = meaning(condition)
     return text if condition.name is None else f"{condition.name} ({text})"
 
 
-def _unnamed(condition: ConditionSpec) -> str:
+def meaning(condition: ConditionSpec) -> str:
+    """A condition as a person reads it, without its own name."""
     if isinstance(condition, TestSpec):
         subject = str(condition.subject)
         if condition.test == "truthy":
@@ -188,7 +201,7 @@ def _unnamed(condition: ConditionSpec) -> str:
 def _grouped(condition: ConditionSpec) -> str:
     if condition.name is not None:
         return condition.name
-    text = _unnamed(condition)
+    text = meaning(condition)
     return f"({text})" if isinstance(condition, (AllSpec, AnySpec)) else text
 
 

@@ -56,13 +56,18 @@ def blocks(page: Path, fence: re.Pattern[str]) -> Iterator[str]:
 @pytest.mark.ray
 @pytest.mark.parametrize(
     ("name", "peer"),
-    [("streaming", "transfer_queue"), ("transfer-queue", "transfer_queue"), ("first-verl-contract", "verl")],
+    [
+        ("README", "verl"),
+        ("docs/first-verl-contract", "verl"),
+        ("docs/streaming", "transfer_queue"),
+        ("docs/transfer-queue", "transfer_queue"),
+    ],
 )
 def test_a_peer_does_what_the_page_says(name: str, peer: str, tmp_path: Path) -> None:
     """In a process of its own, as a page may start Ray and a queue."""
     pytest.importorskip(peer)
 
-    run_blocks(ROOT / "docs" / f"{name}.md", WITH_PEERS, tmp_path)
+    run_blocks(ROOT / f"{name}.md", WITH_PEERS, tmp_path)
 
 
 def run_blocks(page: Path, fence: re.Pattern[str], folder: Path) -> None:

@@ -28,6 +28,14 @@ def test_contracts_are_lazy() -> None:
     assert "torch" not in loaded_by("batchpact.contracts")
 
 
+def test_the_plugin_of_pytest_is_lazy() -> None:
+    """It is imported in every run of pytest where batchpact is installed."""
+    loaded = loaded_by("batchpact.contracts.testing.plugin")
+
+    assert "pytest" in loaded
+    assert not loaded & {"numpy", "pydantic", "tensordict", "torch"}
+
+
 def loaded_by(module: str) -> set[str]:
     code = f"import sys, {module}; print(*sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Literal
 
+from pydantic import field_validator
+
 from batchpact.contracts.settings import Level
+from batchpact.schemas.catalogue import CODES
 from batchpact.schemas.markers import PlacementName
 from batchpact.schemas.record import Record, StageSpec
-from batchpact.schemas.text import listed
+from batchpact.schemas.text import join_names, listed
 from batchpact.schemas.violations import DimSizes, Violation
 
 RECORD = "_batchpact_dump"
@@ -74,6 +77,15 @@ class DumpRecord(Record):
     node: str
     process: int
     time: str
+
+    @field_validator("violations")
+    @classmethod
+    def _codes_are_known(cls, violations: tuple[Violation, ...]) -> tuple[Violation, ...]:
+        """A later version has codes that this one cannot explain."""
+        unknown = [violation.code for violation in violations if violation.code not in CODES]
+        if unknown:
+            raise ValueError(f"{join_names(unknown)} {'is' if len(unknown) == 1 else 'are'} not known")
+        return violations
 
     def about(self) -> list[str]:
         """Where and when it broke, what the stage returned and what was left out, in words, a line each."""

@@ -10,6 +10,7 @@ from typing import Any
 from batchpact.contracts.decorator import contract_of
 from batchpact.contracts.dump.loading import Dump, wrong_dump
 from batchpact.contracts.settings import checking
+from batchpact.contracts.signature import needs_object
 from batchpact.contracts.targets import resolve, wrong_target
 from batchpact.dataproto.preview import one_line
 from batchpact.schemas.compiled import unanswered
@@ -68,7 +69,7 @@ def found_again(dump: Dump) -> list[Violation]:
                 values=record.level == "values",
             )
             seen = diagnose(_plan(record.stage.writes), dump.returned, context).violations
-    except (ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, RuntimeError) as error:
         raise wrong_dump("that was given", f"its record: {error}", "the record of a stage") from None
     told = {_told(violation) for violation in seen}
     return [violation for violation in record.violations if _told(violation) in told]
@@ -131,8 +132,7 @@ def stage_at(target: str) -> Callable[..., Any]:
     contract = contract_of(value)
     if contract is None or not callable(value):
         raise wrong_target(target, f"{name or 'the module'} is {describe(value)}", "a stage: module:name")
-    own = next(iter(inspect.signature(value).parameters), "")
-    if own in ("self", "cls") and not inspect.ismethod(value):
+    if needs_object(value):
         raise wrong_target(
             target, f"{name} is a method, and needs its object", "module:object.method, of an object there"
         )

@@ -9,7 +9,8 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
-from batchpact.schemas.errors import ContractError
+from batchpact.schemas.errors import ContractError, SettingError
+from batchpact.schemas.violations import Violation
 
 
 @contextmanager
@@ -24,6 +25,20 @@ def usable() -> Iterator[None]:
     except (ContractError, OSError) as error:
         Console(highlight=False, emoji=False).print(str(error), style="red", markup=False, soft_wrap=True)
         raise typer.Exit(2) from None
+
+
+def check_output(output: str | None) -> None:
+    """Ask whether a file can be where it is to be written, before the work is done.
+
+    Raises:
+        SettingError: if there is no such folder.
+    """
+    if output is not None and not Path(output).parent.is_dir():
+        actual = f"there is no folder {Path(output).parent}"
+        violation = Violation(
+            code="BP052", field="--output", actual=actual, expected="a file in a folder that is there"
+        )
+        raise SettingError("in the options", [violation])
 
 
 def write_source(source: str, output: str | None) -> None:

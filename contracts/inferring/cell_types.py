@@ -68,10 +68,11 @@ def _of_kind(kind: type, values: list[Any], depth: int) -> Any:
 
 
 def _is_importable(kind: type) -> bool:
-    """Whether source can name a class: it stands in its module under its name."""
-    if kind.__module__ in ("builtins", "__main__"):
+    """Whether source can name a class: it stands under its name in its module, which an import can name too."""
+    module = kind.__module__
+    if module in ("builtins", "typing", "__main__") or not all(part.isidentifier() for part in module.split(".")):
         return False
-    here: object = sys.modules.get(kind.__module__)
+    here: object = sys.modules.get(module)
     for part in kind.__qualname__.split("."):
         here = getattr(here, part, None)
     return here is kind
@@ -79,7 +80,7 @@ def _is_importable(kind: type) -> bool:
 
 def modules_in(live: Any) -> Iterator[str]:
     """The modules that source with this type has to import."""
-    if isinstance(live, type) and live.__module__ not in ("builtins", "types", "typing"):
+    if isinstance(live, type) and live.__module__ not in ("builtins", "typing"):
         yield live.__module__
     for part in get_args(live):
         yield from modules_in(part)

@@ -10,9 +10,8 @@ from dataclasses import dataclass, field
 from batchpact.schemas.batch import BatchSchema
 
 SCHEMAS = "batchpact.schemas"
-_IN_SOURCE = {"Annotated", "Any", "None", "Tensor", "bool", "bytes", "dict", "float", "frozenset", "int", "list", "set"}
-_IN_SOURCE |= {"str", "tuple"}
-"""Names that annotations use: a field of such a name would hide it from those below."""
+_IN_SOURCE = {"Annotated", "Name", "bool", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"}
+"""Names that annotations use beside what they import: a field of such a name would hide it from those below."""
 
 
 @dataclass
@@ -62,9 +61,11 @@ class Drafted:
 def name_attributes(fields: Iterable[Drafted]) -> None:
     """Give each field a name in the class, and a `Name` where this is not its key."""
     fields = [field for field in fields if field.kinds]
-    taken = {field.key for field in fields if _is_attribute(field.key)}
+    used = _IN_SOURCE.union(name or module.partition(".")[0] for field in fields for module, name in field.imports)
+    plain = {field.key for field in fields if _is_attribute(field.key)} - used
+    taken = plain | used
     for drafted in fields:
-        if _is_attribute(drafted.key):
+        if drafted.key in plain:
             drafted.attribute = drafted.key
             continue
         name = _attribute(drafted.key)
@@ -89,7 +90,7 @@ def plain_source(value: object) -> str:
 
 def _is_attribute(key: str) -> bool:
     plain = re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", key) is not None and not keyword.iskeyword(key)
-    return plain and key not in _IN_SOURCE and not hasattr(BatchSchema, key) and not key.startswith("model_")
+    return plain and not hasattr(BatchSchema, key) and not key.startswith("model_")
 
 
 def _attribute(key: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Sequence
 from typing import Any
 
@@ -50,7 +51,7 @@ def source_of(batches: Sequence[Stores], name: str) -> str:
     Raises:
         ContractError: if no class can have this name.
     """
-    if not name.isidentifier() or not name[0].isupper():
+    if not name.isidentifier() or keyword.iskeyword(name) or not name[0].isupper():
         raise _refused("name", repr(name), "the name of a class, as in RolloutBatch")
     fields = draft(seen_in(batches))
     name_attributes(fields)

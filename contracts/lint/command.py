@@ -60,12 +60,12 @@ def _lint(printer: Printer, stages: Sequence[Boundary], undecidable: bool, basel
             write_baseline(baseline, linted.keys)
         printer.tell(f"{count(len(set(linted.keys)), 'known finding')} written to {baseline}")
         return
-    printer.show(of_report(linted.report), _text(linted.report))
+    printer.show(of_report(linted.report), text_of(linted.report))
     if linted.gone:
         printer.tell(gone_words(linted.gone))
 
 
-def _text(report: Report) -> str:
+def text_of(report: Report) -> str:
     """The findings, each with its place in front, as terminals and editors link it."""
     if not report.findings:
         return str(report)

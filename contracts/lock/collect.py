@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from types import ModuleType
 
-from batchpact.contracts import registry
 from batchpact.contracts.boundary import Boundary
 from batchpact.contracts.decorator import contract_of
 from batchpact.contracts.lock.file import Contracts
 from batchpact.contracts.lock.normal import plain_stage
 from batchpact.contracts.pipeline import Pipeline
-from batchpact.contracts.targets import resolve, wrong_target
+from batchpact.contracts.targets import defined_in, resolve, wrong_target
 from batchpact.schemas.batch import BatchSchema
 from batchpact.schemas.errors import SettingError
 from batchpact.schemas.record import PipelineSpec, StageSpec
@@ -55,7 +53,7 @@ class _Collector:
         """Take in what a target names."""
         self._target = target
         if not name:
-            if not [value for value in _defined(module) if self._take(value, self._declared, self._schemas)]:
+            if not [value for value in defined_in(module) if self._take(value, self._declared, self._schemas)]:
                 raise wrong_target(target, f"{target} holds no contract", "name a module that defines one")
         elif not self._take(value, self._stages, self._named):
             kind = "class" if isinstance(value, type) else type(value).__name__
@@ -109,16 +107,3 @@ class _Collector:
 
 def _parts(stage: StageSpec) -> tuple[str, str]:
     return stage.reads.qualname, stage.writes.qualname
-
-
-def _defined(module: ModuleType) -> Iterator[object]:
-    """What is defined in a module, stages that are methods among it, and its pipelines."""
-    inside = f"{module.__name__}."
-    below = [name for name in sys.modules if name.startswith(inside)] if hasattr(module, "__path__") else []
-    for name in (module.__name__, *sorted(below)):
-        for value in list(vars(sys.modules[name]).values()):
-            if isinstance(value, Pipeline) or getattr(value, "__module__", None) == name:
-                yield value
-        for boundary in registry.boundaries():
-            if boundary.function.__module__ == name:
-                yield boundary

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from batchpact.contracts.proof.comparing import axis_of, batch_axis, by_words, origin_words
 from batchpact.contracts.proof.loose_ends import LooseEnds
@@ -112,8 +113,8 @@ class Flow:
             self._check_output(key)
         broken = any(violation.severity == "error" for violation in self._found)
         if self._pipeline.outputs and not broken:  # else nobody said what is wanted, or a reader is missing anyway
-            for violation, writer in self._ends.unread(self._state, self._pipeline.outputs):
-                self._add(violation, writer, self.valid, "writes")
+            for violation, writer, points in self._ends.unread(self._state, self._pipeline.outputs):
+                self._add(violation, writer, points, "writes")
         self.broken = list(self._found.values())
         return [self._with_configuration(violation, points) for violation, points in self._found.items()]
 
@@ -124,7 +125,6 @@ class Flow:
         self._check_names(points, stage.name, "writes", self._declared[at].writes)
         keys = self._ends.with_twins([field.key for field in (*stage.reads.fields, *stage.writes.fields)])
         keys += stage.drops
-        gone: dict[str, str] = {}
         parts = [
             (part, reads, writes)
             for group in self._state.groups(points, keys)
@@ -133,19 +133,17 @@ class Flow:
         ]
         for part, reads, writes in parts:
             snapshot = self._state.snapshot(part, keys)
-            step = Step(reads, snapshot, lambda key: self._who_for(stage, key, at))
+            step = Step(reads, snapshot, partial(self._who_for, part, stage, at))
             for violation in step.found:
                 self._add(violation, stage.name, part)
             self._note(at, reads, snapshot, part)
             for violation, where in self._ends.written(at, reads, writes, snapshot, part):
                 self._add(violation, stage.name, where, "writes")
-            self._rows(part, stage, writes, step.names, gone)
+            self._rows(part, stage, writes, step.names)
             for key in stage.drops:
                 if key in snapshot.held:
-                    self._state.set(part, key, None)
-                    gone[key] = f"dropped by '{stage.name}'"
+                    self._state.lose(part, key, f"dropped by '{stage.name}'")
             self._write(part, at, stage.name, writes, step.names, snapshot)
-        self._state.lost.update(gone)
 
     def _note(self, at: int, reads: SchemaSpec, snapshot: Snapshot, points: int) -> None:
         """Note what a stage has read of whom."""
@@ -200,15 +198,16 @@ class Flow:
 
     # --- reading -------------------------------------------------------------------------------------------------
 
-    def _who_for(self, stage: StageSpec, key: str, at: int) -> str:
+    def _who_for(self, points: int, stage: StageSpec, at: int, key: str) -> str:
         """What would write a field that a stage misses, and what it needs it for where it does not declare it."""
-        need = named_in(stage, key)
-        return f"{need}; {self._who(key, at)}" if need else self._who(key, at)
+        need, who = named_in(stage, key), self._who(points, key, at)
+        return f"{need}; {who}" if need else who
 
-    def _who(self, key: str, at: int) -> str:
+    def _who(self, points: int, key: str, at: int) -> str:
         """What would write a field that is missing."""
-        if key in self._state.lost:
-            return f"it was there, and {self._state.lost[key]}"
+        lost = self._state.how_lost(points, key)
+        if lost:
+            return f"it was there, and {lost}"
         stages = self.stages
         before = [stage.name for stage in stages[:at] if has_key(stage.writes, key)]
         if before:
@@ -232,10 +231,10 @@ class Flow:
     def _check_output(self, key: str) -> None:
         certain, maybe = self._state.where(key)
         absent = self.valid & ~certain & ~maybe
-        if absent:
-            hint = self._who(key, len(self.stages))
+        for points in self._state.groups(absent, [key]) if absent else ():
+            hint = self._who(points, key, len(self.stages))
             violation = Violation(code="BP001", field=key, expected="an output of the pipeline", hint=hint)
-            self._add(violation, "outputs", absent)
+            self._add(violation, "outputs", points)
         for points, held in self._state.fields.get(key, ()):
             self.delivered.add((held.stage, key))
             if not held.field.required:
@@ -245,17 +244,15 @@ class Flow:
 
     # --- writing -------------------------------------------------------------------------------------------------
 
-    def _rows(
-        self, points: int, stage: StageSpec, writes: SchemaSpec, names: dict[str, Expression], gone: dict[str, str]
-    ) -> None:
+    def _rows(self, points: int, stage: StageSpec, writes: SchemaSpec, names: dict[str, Expression]) -> None:
         """What a stage does to the batch axis of everything that the batch holds."""
         state, kind = self._state, stage.rows.kind
         if kind == "new":
             state.opened &= ~points
             for key, variants in state.fields.items():
-                if any(chosen & points for chosen, _ in variants):
-                    gone[key] = f"left behind by '{stage.name}', which makes new rows"
-                    state.set(points, key, None)
+                there = points & sum(chosen for chosen, _ in variants)
+                if there:
+                    state.lose(there, key, f"left behind by '{stage.name}', which makes new rows")
         if kind in ("same", "permute"):
             batch = next((expression for chosen, expression in state.batches if chosen & points), None)
             share_rows(writes, batch, names)

@@ -23,7 +23,7 @@ class LooseEnds:
     def __init__(self, stages: Sequence[StageSpec], inputs: SchemaSpec) -> None:
         self._stages = stages
         self._read: dict[tuple[str, int], int] = {}
-        self._written: set[tuple[str, int]] = set()
+        self._written: dict[tuple[str, int], int] = {}
         self._twins: dict[str, set[str]] = {}
         self._asked: set[str] = set()
         for schema in (inputs, *(schema for stage in stages for schema in (stage.reads, stage.writes))):
@@ -52,7 +52,8 @@ class LooseEnds:
     ) -> Iterator[tuple[Violation, int]]:
         """Note what a stage has written; what is wrong with what it writes over, and where."""
         stage, own = self._stages[at], {field.key for field in writes.fields}
-        self._written.update((key, at) for key in own)
+        for key in own:
+            self._written[key, at] = self._written.get((key, at), 0) | points
         for field in writes.fields:
             held = before.held.get(field.key)
             if held is None:
@@ -72,8 +73,8 @@ class LooseEnds:
                     hint = f"write {twin} in '{stage.name}', too, or drop it there"
                     yield Violation(code="BP063", field=field.key, actual=actual, expected=expected, hint=hint), points
 
-    def unread(self, state: State, outputs: Collection[str]) -> Iterator[tuple[Violation, str]]:
-        """Values that are written and that nobody reads in any configuration, with the stages that write them."""
+    def unread(self, state: State, outputs: Collection[str]) -> Iterator[tuple[Violation, str, int]]:
+        """Values that nobody reads in any configuration, with the stages that write them, and where these do."""
         for at, stage in enumerate(self._stages):
             columns = [column for column in stage.writes.columns if _is_wanted(column, outputs)]
             wanted = {field.key for column in columns for field in fields_of(stage.writes, column)}
@@ -87,7 +88,8 @@ class LooseEnds:
                 if key in outputs and (last or field.merge is not None):
                     continue
                 hint = "leave it out, or name it among the outputs of the pipeline"
-                yield _warning("BP061", key, "nobody reads it", "what is written is read later", hint), stage.name
+                violation = _warning("BP061", key, "nobody reads it", "what is written is read later", hint)
+                yield violation, stage.name, self._written[key, at]
 
 
 def _is_wanted(column: FieldSpec, outputs: Collection[str]) -> bool:

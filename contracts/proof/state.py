@@ -46,12 +46,13 @@ class State:
     """What a batch holds in all configurations: each field with the sets of points in which it is which.
 
     The sets of one key do not overlap; where none of them is, the field is not there. `lost` says of what was there
-    and is gone what became of it; `opened` are the points in which somebody wrote fields that nothing declares.
+    and is gone what became of it, and where; `opened` are the points in which somebody wrote fields that nothing
+    declares.
     """
 
     fields: dict[str, list[tuple[int, Held]]] = field(default_factory=dict)
     batches: list[tuple[int, Expression | None]] = field(default_factory=list)
-    lost: dict[str, str] = field(default_factory=dict)
+    lost: dict[str, list[tuple[int, str]]] = field(default_factory=dict)
     opened: int = 0
 
     def where(self, key: str) -> tuple[int, int]:
@@ -69,7 +70,7 @@ class State:
         parts = _cut([points], [chosen for chosen, _ in self.batches])
         parts = _cut(parts, [self.opened])
         for key in keys:
-            parts = _cut(parts, [chosen for chosen, _ in self.fields.get(key, ())])
+            parts = _cut(parts, [chosen for chosen, _ in (*self.fields.get(key, ()), *self.lost.get(key, ()))])
         return parts
 
     def snapshot(self, points: int, keys: Iterable[str]) -> Snapshot:
@@ -84,6 +85,8 @@ class State:
 
     def set(self, points: int, key: str, held: Held | None) -> None:
         """From here on the field is this one in some points, or gone."""
+        if key in self.lost:
+            self.lost[key] = [(left, how) for chosen, how in self.lost[key] if (left := chosen & ~points)]
         kept = [(left, found) for chosen, found in self.fields.get(key, ()) if (left := chosen & ~points)]
         if held is not None:
             for at, (chosen, found) in enumerate(kept):
@@ -93,6 +96,15 @@ class State:
             else:
                 kept.append((points, held))
         self.fields[key] = kept
+
+    def lose(self, points: int, key: str, how: str) -> None:
+        """From here on the field is gone in some points."""
+        self.set(points, key, None)
+        self.lost[key] = [*self.lost.get(key, ()), (points, how)]
+
+    def how_lost(self, points: int, key: str) -> str:
+        """What became of a field that is not there; empty where it never was."""
+        return next((how for chosen, how in self.lost.get(key, ()) if chosen & points), "")
 
     def set_batch(self, points: int, expression: Expression | None) -> None:
         """From here on the batch axis stands for this in some points."""

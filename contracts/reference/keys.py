@@ -6,12 +6,19 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from batchpact.contracts.proof.cases import Case
 from batchpact.contracts.proof.scopes import scoped
 from batchpact.contracts.proof.space import Space
 from batchpact.contracts.reference.project import Project, Side
 from batchpact.contracts.reference.view import declared, name_of
-from batchpact.schemas.condition_specs import ConditionSpec, SubjectSpec, TestSpec, questions_in, subjects_of
+from batchpact.schemas.condition_specs import (
+    ConditionSpec,
+    SubjectSpec,
+    TestSpec,
+    meaning,
+    names_in,
+    questions_in,
+    subjects_of,
+)
 from batchpact.schemas.record import PipelineSpec, SchemaSpec, StageSpec
 
 
@@ -48,14 +55,15 @@ class Key:
     switched: list[Switched] = field(default_factory=list)
 
     @property
-    def cases(self) -> list[Case]:
-        """The values that are told apart."""
-        return told_apart_by(self.tests)
+    def told_apart(self) -> str:
+        """The values that make a difference, in words."""
+        return told_apart(str(self.subject), self.tests)
 
 
-def told_apart_by(tests: Iterable[TestSpec]) -> list[Case]:
-    """The cases that questions tell apart: of a subject, and of its order beside others."""
-    return [case for cases in Space(tests).keys().values() for case in cases]
+def told_apart(subject: str, tests: Iterable[TestSpec]) -> str:
+    """What questions tell apart, in words: values of a subject, and its order beside others."""
+    named = Space(tests).named()
+    return "; ".join(case.label if text == subject else case.text for text, cases in named.items() for case in cases)
 
 
 def asked_in(condition: ConditionSpec) -> Iterator[tuple[SubjectSpec, list[TestSpec]]]:
@@ -74,6 +82,16 @@ def keys(project: Project) -> dict[str, Key]:
             key.tests += tests
             key.switched.append(switched)
     return dict(sorted(found.items()))
+
+
+def named(keys: Iterable[Key]) -> dict[str, list[str]]:
+    """What conditions are called that have a name, sorted, each with what it stands for: once, if all agree."""
+    found: dict[str, dict[str, None]] = {}
+    for condition in (switched.condition for key in keys for switched in key.switched):
+        own = {} if condition.name is None else {condition.name: condition}
+        for name, part in {**names_in(condition), **own}.items():
+            found.setdefault(name, {})[meaning(part)] = None
+    return {name: list(meanings) for name, meanings in sorted(found.items())}
 
 
 def _switched(project: Project) -> Iterator[Switched]:

@@ -13,7 +13,7 @@ from batchpact.contracts.reference.project import Declaration, Project
 from batchpact.contracts.reference.svg import svg
 from batchpact.contracts.reference.switches import Switches
 from batchpact.contracts.reference.told import Line, Told
-from batchpact.contracts.reference.view import View, declared, name_of
+from batchpact.contracts.reference.view import View, declared, name_of, names
 from batchpact.contracts.reference.words import Words
 from batchpact.schemas.catalogue import CODES
 from batchpact.schemas.condition_specs import ConditionSpec, words
@@ -45,6 +45,7 @@ def page_data(project: Project) -> Plain:
                 for name, schema in sorted(project.contracts.schemas.items())
             ],
         },
+        "stages": len(project.contracts.stages),
         "codes": [code.model_dump(include={"code", "title", "means", "hurts", "fix"}) for code in CODES.values()],
     }
 
@@ -121,7 +122,8 @@ class _Pipeline:
         """The number of a condition; None where nothing is asked."""
         if condition is None:
             return None
-        told = {"text": words(condition), "test": self._switches.compiled(condition, at)}
+        test = self._switches.compiled(condition, at)
+        told = {"text": words(condition), "names": list(names(condition).items()), "test": test}
         number = self._numbers.setdefault(json.dumps(told), len(self._conditions))
         if number == len(self._conditions):
             self._conditions.append(told)
@@ -167,9 +169,9 @@ class _Pipeline:
 
 
 def _line(line: Line) -> Plain:
-    about = {} if line.about is None else {"about": list(line.about)}
+    about = {} if line.about is None else {"about": [line.about.kind, line.about.name, line.about.text]}
     return {"label": line.label, **about, "facts": list(map(_words, line.facts))}
 
 
 def _words(words: Words) -> list[str | list[str]]:
-    return [word if isinstance(word, str) else list(word) for word in words]
+    return [word if isinstance(word, str) else [word.kind, word.name, word.text] for word in words]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
+from itertools import takewhile
 
 _PLAIN = re.compile(r"[A-Za-z0-9_.\-]+")
 _OTHER = re.compile(r"[^A-Za-z0-9_.\-]+")
@@ -32,6 +33,19 @@ def file_name(name: str) -> str:
     if plain == name and (plain != plain.lower() or plain.startswith(".")):
         plain = f"{plain.strip('.')}-{_hash(name)}"
     return plain.lower()
+
+
+def distinction(qualname: str, alike: Iterable[str]) -> str:
+    """What tells a qualified name from others, without the parts that all of them begin and end with."""
+    every = [name.split(".") for name in alike]
+    first = sum(1 for _ in takewhile(_is_one, zip(*every, strict=False)))
+    last = sum(1 for _ in takewhile(_is_one, zip(*(reversed(parts) for parts in every), strict=False)))
+    own = qualname.split(".")
+    return ".".join(own[first : max(len(own) - last, first + 1)]) or qualname
+
+
+def _is_one(parts: Sequence[str]) -> bool:
+    return len(set(parts)) == 1
 
 
 def _hash(name: str) -> str:

@@ -9,7 +9,7 @@ from batchpact.contracts.proof.flow import Flow
 from batchpact.contracts.proof.open_columns import fields_of
 from batchpact.contracts.reference.told import Line, Told
 from batchpact.contracts.reference.words import Ref, Words, joined
-from batchpact.schemas.condition_specs import words
+from batchpact.schemas.condition_specs import ConditionSpec, meaning, names_in, words
 from batchpact.schemas.declared import either
 from batchpact.schemas.record import FieldSpec, PipelineSpec, SchemaSpec
 
@@ -57,9 +57,9 @@ class View:
         stage = self.pipeline.stages[at]
         lines: list[Line] = []
         if self.flow.one:
-            lines.append(_line("runs", self._runs(at)))
+            lines.append(Line("runs", None, self._runs(at)))
         elif stage.when is not None:
-            lines.append(_line("runs", f"where {words(stage.when)}"))
+            lines.append(Line("runs", None, _where(stage.when)))
         lines.append(_line("rows", str(stage.rows)))
         reads, writes = declared(stage.reads), declared(stage.writes)
         lines += [_of_field("reads", field, self._sources(at, field)) for field in reads]
@@ -71,12 +71,12 @@ class View:
         description = (stage.description,) if stage.description else ()
         return Told("stage", stage.name, self.pipeline.name, stage.qualname, description, tuple(lines))
 
-    def _runs(self, at: int) -> str:
+    def _runs(self, at: int) -> tuple[Words, ...]:
         live = self.flow.live[at]
         if not live:
-            return "not in this configuration"
+            return (("not in this configuration",),)
         when = self.pipeline.stages[at].when
-        return "yes" if when is None or live == self.flow.valid else f"where {words(when)}"
+        return (("yes",),) if when is None or live == self.flow.valid else _where(when)
 
     def _sources(self, at: int, field: FieldSpec) -> Words:
         if all(place.placement == "arg" for place in field.places):
@@ -108,7 +108,7 @@ class View:
 
     def _stage_ref(self, at: int) -> Ref:
         name = self.pipeline.stages[at].name
-        return Ref("stage", name, f"'{name}'")
+        return Ref("stage", name, f"'{name}'", at)
 
     # --- a field ---
 
@@ -183,6 +183,16 @@ def _names(field: FieldSpec) -> set[str]:
 
 def _line(label: str, text: str) -> Line:
     return Line(label, None, ((text,),))
+
+
+def _where(condition: ConditionSpec) -> tuple[Words, ...]:
+    """A condition, and what the names in it stand for."""
+    return ((f"where {words(condition)}",), *((f"{name}: {text}",) for name, text in names(condition).items()))
+
+
+def names(condition: ConditionSpec) -> dict[str, str]:
+    """What stands for conditions in the words of another: their names, and what each means."""
+    return {name: meaning(part) for name, part in names_in(condition).items()}
 
 
 def _of_field(label: str, field: FieldSpec, more: Words) -> Line:

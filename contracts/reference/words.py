@@ -15,11 +15,13 @@ class Ref(NamedTuple):
         kind: what it is.
         name: its name in the pipeline; the key of a field.
         text: how the sentence calls it.
+        at: the number of a stage, as a pipeline may have several of one name; None for a field.
     """
 
     kind: Kind
     name: str
     text: str
+    at: int | None = None
 
 
 Words: TypeAlias = tuple[str | Ref, ...]

@@ -48,6 +48,8 @@ class Overrides:
         for name, value in (given or {}).items():
             if isinstance(name, str):
                 whole[name] = value
+            elif not isinstance(name, int):
+                raise _wrong(repr(name), f"{describe(name)} is no key", "the key of a field, or the number of a row")
             elif not isinstance(value, Mapping):
                 raise _wrong(f"row {name}", describe(value), "a mapping from keys to the values of this row")
             else:

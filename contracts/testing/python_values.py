@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import types
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from enum import Enum
 from typing import Annotated, Any, Literal, NewType, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import annotated_types as at
 import numpy as np
 import torch
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from typing_extensions import NotRequired, Required, is_typeddict
 
 from batchpact.contracts.testing.numbers import integer_range, reals
 from batchpact.contracts.testing.unmeetable import Unmeetable
+from batchpact.dataproto.preview import one_line
 from batchpact.schemas.annotations import type_name
 from batchpact.schemas.bounds import BOUNDS, bounded
 from batchpact.schemas.python_types import is_alias, mismatch
@@ -26,7 +27,9 @@ from batchpact.schemas.values import rule_words
 
 _TRIES = 50
 _DEEP = 4
-"""How far containers nest before they stay empty, so that a model that holds its own kind comes to an end."""
+"""How far containers and None nest before they stay empty, so that a model that holds its own kind comes to an end."""
+_BOTTOMLESS = 20
+"""How deep a class may stand in others before it is one that cannot come to an end."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 _SCALARS: tuple[type, ...] = (int, str, float, bool)
 
@@ -77,6 +80,8 @@ class _Maker:
         if origin is Literal:
             return args[self._below(len(args))]
         if origin in (Union, types.UnionType):
+            if depth >= _DEEP and types.NoneType in args:
+                return None
             return self.make(args[self._below(len(args))], limits, depth)
         if isinstance(origin, type):
             return self._container(origin, args, limits, depth)
@@ -92,15 +97,15 @@ class _Maker:
             return self._typed_dict(live, depth)
         if issubclass(live, Enum):
             members = list(live)
+            if not members:
+                raise Unmeetable(f"{type_name(live)} has no members")
             return members[self._below(len(members))]
         if live is bool:
             return bool(self._below(2))
         if issubclass(live, BaseModel):
             return self._model(live, depth)
         if dataclasses.is_dataclass(live):
-            hints = get_type_hints(live, include_extras=True)
-            fields = [field for field in dataclasses.fields(live) if field.init]
-            return live(**{field.name: self.make(hints[field.name], (), depth + 1) for field in fields})
+            return self._dataclass(live, depth)
         if issubclass(live, tuple) and hasattr(live, "_fields"):
             hints = get_type_hints(live, include_extras=True)
             named: Any = live
@@ -151,6 +156,8 @@ class _Maker:
     def _container(self, origin: type, args: tuple[Any, ...], limits: tuple[Any, ...], depth: int) -> Any:
         if issubclass(origin, tuple) and args and Ellipsis not in args:
             return tuple(self.make(arg, (), depth + 1) for arg in args if arg != ())
+        if not (issubclass(origin, (Mapping, Set, tuple, np.ndarray)) or issubclass(list, origin)):
+            raise Unmeetable(f"nothing says how a {type_name(origin)} is made")
         inner = [arg for arg in args if arg is not Ellipsis] or [Any, Any]
         length = 0 if depth >= _DEEP else self._length(limits, 1, 3)
         if issubclass(origin, Mapping):
@@ -164,27 +171,41 @@ class _Maker:
             return np.array(items)
         if issubclass(origin, tuple):
             return tuple(items)
-        if issubclass(list, origin):  # Sequence, Iterable, Collection
-            return items
-        raise Unmeetable(f"nothing says how a {type_name(origin)} is made")
+        return items  # of a list, Sequence, Iterable, Collection
 
     def _typed_dict(self, live: Any, depth: int) -> dict[str, Any]:
         hints = get_type_hints(live, include_extras=True)
         kept = [name for name in hints if name in live.__required_keys__ or self._below(2)]
         return {name: self.make(hints[name], (), depth + 1) for name in kept}
 
+    def _dataclass(self, live: Any, depth: int) -> Any:
+        hints = get_type_hints(live, include_extras=True)
+        fields = [field for field in dataclasses.fields(live) if field.init]
+        return self._accepted(live, lambda: {f.name: self.make(hints[f.name], (), depth + 1) for f in fields}, depth)
+
     def _model(self, live: type[BaseModel], depth: int) -> BaseModel:
-        for _ in range(_TRIES):
-            values = {
+        def draw() -> dict[str, Any]:
+            return {
                 info.alias or name: self.make(info.annotation, (*_constraints(info.metadata),), depth + 1)
                 for name, info in live.model_fields.items()
                 if info.is_required() or depth < _DEEP
             }
+
+        made: BaseModel = self._accepted(live, draw, depth)
+        return made
+
+    def _accepted(self, live: Any, draw: Callable[[], dict[str, Any]], depth: int) -> Any:
+        """An instance of a class that may refuse what was drawn for its fields."""
+        if depth > _BOTTOMLESS:
+            raise Unmeetable(f"a {type_name(live)} always holds another one")
+        refused: Exception | None = None
+        for _ in range(_TRIES):
+            values = draw()
             try:
                 return live(**values)
-            except ValidationError:
-                continue
-        raise Unmeetable(f"no {type_name(live)} was found that pydantic accepts")
+            except Exception as error:  # a user's own code may refuse in any way
+                refused = error
+        raise Unmeetable(f"no {type_name(live)} was found that it accepts: {one_line(str(refused), 100)}")
 
 
 def _constraints(metadata: Sequence[object]) -> list[object]:

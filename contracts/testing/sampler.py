@@ -100,6 +100,12 @@ class Sampler:
         if unknown:
             expected = f"its dims are {join_names(known)}"
             raise _wrong(self._spec.name, "dims", f"it has no dim {join_names(unknown)}", expected)
+        for name, size in self._dims.items():
+            self._check_number(f"dims[{name!r}]", size)
+        for key in self._overrides.rows:
+            field = self._spec.field(key)
+            if field is not None and all(place.placement in ("meta", "arg") for place in field.places):
+                raise _wrong(self._spec.name, key, "it is given by rows", "one value for the batch, under its key")
 
     @property
     def optional(self) -> list[str]:
@@ -125,7 +131,13 @@ class Sampler:
         Raises:
             SampleError: with the fields and rules that no batch can keep to together.
         """
+        if batch is not None:
+            self._check_number("batch", batch)
         return self._draw(Asked(batch, self._dims, self._overrides, manner), Dice(seed))
+
+    def _check_number(self, name: str, number: object) -> None:
+        if not isinstance(number, (int, np.integer)) or number < 0:
+            raise _wrong(self._spec.name, name, f"it is {number!r}", "a whole number, 0 or more")
 
     def _draw(self, asked: Asked, dice: Dice) -> Sample:
         chosen = choose(self._schema, self._overrides, asked.manner, dice)
@@ -188,8 +200,12 @@ def _as_column(value: Any) -> Any:
 
 
 def _strided(value: Tensor) -> Tensor:
-    """The same tensor, with a gap behind each element."""
-    return torch.stack([value, value], dim=-1)[..., 0] if is_dense(value) else value
+    """The same tensor, with a gap behind each element, and a wider one behind each row."""
+    if not is_dense(value):
+        return value
+    wider = torch.cat([value, value[:, :1]], dim=1) if value.dim() > 1 else value
+    gapped = torch.stack([wider, wider], dim=-1)[..., 0]
+    return gapped[:, : value.shape[1]] if value.dim() > 1 else gapped
 
 
 def _reordered(values: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:

@@ -31,6 +31,7 @@ class Call:
         unpacked: whether it is a function of plain values.
         names: the field of a parameter that is called otherwise, for a function of plain values.
         defaults: the defaults of its arguments, where they are plain.
+        more_batches: the parameters with which it was given more batches; what it does with these is not seen.
         loose: what it returned and nobody has put into a batch yet.
     """
 
@@ -45,6 +46,7 @@ class Call:
     unpacked: bool = False
     names: dict[str, str] = field(default_factory=dict)
     defaults: dict[str, object] = field(default_factory=dict)
+    more_batches: list[str] = field(default_factory=list)
     loose: list[object] = field(default_factory=list)
 
     @property

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from batchpact.contracts.tracing.row_origins import are_rows_of, origin_by_values
 from batchpact.dataproto.entries import take_fields
 from batchpact.dataproto.rows import Index, Rows
 from batchpact.schemas.equality import equal
@@ -20,24 +21,18 @@ def moved_rows(before: Stores, after: Stores, origin: Index | None) -> tuple[Row
     if rows is None or now is None:
         return RowsSpec(), None
     same = np.arange(rows)
+    repeated = same.repeat(now // rows) if rows and now and now % rows == 0 else None
+    if origin is None and repeated is not None and now > rows and are_rows_of(before, after, repeated):
+        origin = repeated
+    elif origin is None:
+        origin = origin_by_values(before, after)
     if origin is None:
-        if rows == now:
-            return RowsSpec(), same
-        if rows and now % rows == 0 and _repeats(before, after, same.repeat(now // rows)):
-            return RowsSpec(kind="repeat", times=now // rows), same.repeat(now // rows)
-        return RowsSpec(kind="new"), None
+        return (RowsSpec(), same) if rows == now else (RowsSpec(kind="new"), None)
     if np.array_equal(origin, same):
         return RowsSpec(), origin
-    if rows and now % rows == 0 and np.array_equal(origin, same.repeat(now // rows)):
+    if rows and repeated is not None and np.array_equal(origin, repeated):
         return RowsSpec(kind="repeat", times=now // rows), origin
     return RowsSpec(kind="permute" if np.array_equal(np.sort(origin), same) else "select"), origin
-
-
-def _repeats(before: Stores, after: Stores, origin: Index) -> bool:
-    """Whether some field says that rows were repeated, and none says otherwise."""
-    shared = [key for key in (*before.tensors, *before.columns) if key in after.tensors or key in after.columns]
-    taken = _taken(before, origin)
-    return bool(shared) and all(equal(taken.find(key), after.find(key)) for key in shared)
 
 
 def changes(before: Stores, after: Stores, origin: Index | None) -> Stores:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from types import FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from batchpact.dataproto.carriers import carrier_of
@@ -36,6 +36,17 @@ def batches_around(frame: FrameType) -> Iterator[Any]:
             return
         yield from (value for value in here.f_locals.values() if carrier_of(value) is not None)
         here = here.f_back
+
+
+def wrapped(frame: FrameType) -> Iterator[CodeType]:
+    """The functions that a decorator's wrapper may hand its arguments on to; none where a function is no such thing.
+
+    A wrapper stands in a function, which has given it the one that was decorated, and takes whatever arguments come.
+    """
+    code = frame.f_code
+    if code.co_freevars and code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        around = (frame.f_locals.get(name) for name in code.co_freevars)
+        yield from (value.__code__ for value in around if isinstance(value, FunctionType))
 
 
 def defaults(frame: FrameType) -> dict[str, object]:

@@ -54,7 +54,8 @@ class Loan:
     def __init__(self, batch: Any) -> None:
         self.batch, self.looks, self.before = batch, Looks(), held_by(batch)
         if isinstance(batch, TensorDictBase):
-            if type(batch) is TensorDict:
+            # One that was derived from a lent one, and kept, is an ordinary one by now.
+            if type(batch) is TensorDict or isinstance(getattr(batch, "_withheld", None), Looks):
                 batch.__class__ = HandedTensorDict
                 batch._withheld = self.looks
             return

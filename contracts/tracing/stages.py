@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from keyword import iskeyword
 
 from torch import Tensor
 
@@ -76,6 +77,10 @@ def draft_stage(observed: Observed, configs: Configurations, runs: Sequence[int]
     there = {name for _, call in calls for name in (*call.read, *call.written.names())}
     never = {name for _, call in calls for name in call.looked} - there
     made.comments += [_unpacked(observed)] if calls[0][1].unpacked else []
+    others = dict.fromkeys(name for _, call in calls for name in call.more_batches)
+    made.comments += [
+        f"{name} is a batch, too; a stage has one, and what this one is for was not seen" for name in others
+    ]
     made.comments += [f"it also looks for {name}, which was never there" for name in sorted(never)]
     _add_facts(made, calls, configs)
     if len(observed.runs) < len(runs):
@@ -187,4 +192,5 @@ def _unpacked(observed: Observed) -> str:
 
 
 def _camel(name: str) -> str:
-    return "".join(part[:1].upper() + part[1:] for part in name.split("_") if part)
+    found = "".join(part[:1].upper() + part[1:] for part in name.split("_") if part)
+    return found if found.isidentifier() and not iskeyword(found) else f"Stage{found}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,8 +56,7 @@ class Trace:
         Raises:
             ContractError: if nothing was seen, or nothing can have this name.
         """
-        if not name.isidentifier():
-            raise _refused("name", repr(name), "the name of a variable")
+        check_name(name)
         if not self.calls:
             raise _refused("calls", "none was seen", "a function that is called with a batch, and is no package's own")
         configs = Configurations([run.config for run in self._runs])
@@ -109,6 +109,16 @@ def traced(scope: Scope, config: object) -> Iterator[Trace]:
     finally:
         watch.stop()
         record._runs.append(Run(watch.calls, config))
+
+
+def check_name(name: str) -> None:
+    """Ask whether a pipeline can have this name, which had better be known before a long run.
+
+    Raises:
+        ContractError: if it cannot.
+    """
+    if not name.isidentifier() or keyword.iskeyword(name):
+        raise _refused("name", repr(name), "the name of a variable")
 
 
 def _refused(field: str, actual: str, expected: str) -> ContractError:

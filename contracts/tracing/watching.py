@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from types import FrameType
 from typing import Any
 
 from batchpact.contracts.tracing.calls import Call, batch_in, values_in
 from batchpact.contracts.tracing.comparing import changes, moved_rows
-from batchpact.contracts.tracing.frames import arguments, batches_around, home
+from batchpact.contracts.tracing.frames import arguments, batches_around, home, wrapped
 from batchpact.contracts.tracing.lending import Loan, held_by, origin_of, unlend
 from batchpact.contracts.tracing.plain_values import plain_call
 from batchpact.contracts.tracing.scope import Scope
@@ -45,7 +46,11 @@ class Watch:
 
     def stop(self) -> None:
         """Watch no longer."""
-        sys.setprofile(self._before)
+        now: object = sys.getprofile()
+        if now is self:
+            sys.setprofile(self._before)
+        else:
+            warnings.warn("another profiler took the place of the trace: later calls were not seen", stacklevel=2)
         if self._loan is not None:
             self._loan.end()
         self._name_loose()
@@ -64,6 +69,8 @@ class Watch:
         batch = next((value for value in given.values() if carrier_of(value) is not None), None)
         if batch is None and not values_in(given):
             return
+        if any(code in self._scope for code in wrapped(frame)):
+            return  # what it wraps is the stage
         self._name_loose()
         # A function of plain values may be given a whole store of its caller's batch.
         whole = next((other for other in batches_around(frame) if batch is None or _is_store(batch, other)), None)
@@ -73,7 +80,8 @@ class Watch:
         if batch is None or whole is not None:
             self._call = plain_call(frame, given, held, named=self._scope.named)
         else:
-            self._call = Call(frame.f_code.co_name, home(frame), held, held)
+            more = [name for name, value in given.items() if value is not batch and carrier_of(value) is not None]
+            self._call = Call(frame.f_code.co_name, home(frame), held, held, more_batches=more)
         if self._call is not None:
             self._frame = frame
             self._loan = None if batch is None else Loan(batch)
@@ -91,7 +99,7 @@ class Watch:
             self._note(call, loan, result)
         if not batch_in(result):
             call.loose = values_in(result)
-        if call.read or call.loose or call.drops or any(call.written):
+        if call.read or call.loose or call.drops or any(call.written) or call.rows.kind != "same":
             self._counts[call.shape] = self._counts.get(call.shape, 0) + 1
             if self._counts[call.shape] <= _ALIKE:
                 self.calls.append(call)

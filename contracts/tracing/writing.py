@@ -27,7 +27,7 @@ def pipeline_source(name: str, inputs: Sequence[Drafted], stages: Sequence[Stage
     imports |= {(SCHEMAS, "BatchSchema"), (SCHEMAS, "StageSchema"), (_CONTRACTS, "Pipeline")}
     if any(stage.when for stage in stages):
         imports |= {(_CONTRACTS, "when"), (SCHEMAS, "config")}
-    taken = {imported for _, imported in imports} | {"Inputs"}
+    taken = {imported for _, imported in imports} | {"Inputs", name}
     for stage in stages:
         while stage.name in taken:
             stage.name += "Stage"

@@ -71,7 +71,7 @@ def test_nothing_known_is_a_file_too(tmp_path: Path) -> None:
     ("text", "problem"),
     [
         ("{", "it is no JSON: Expecting property name enclosed in double quotes: line 1 column 2 (char 1); "
-         "--write-baseline makes one"),
+         "--write-baseline makes one, and save_counts for a run"),
         ("[]", 'it is no baseline of this version; {"version": 1, "findings": [...]}'),
         ('{"version": 2, "findings": []}', 'it is no baseline of this version; {"version": 1, "findings": [...]}'),
         ('{"version": 1, "findings": [{"stage": "a", "code": "b", "field": "c"}, 3]}',
@@ -91,12 +91,21 @@ def test_a_file_that_is_none_is_refused(text: str, problem: str, tmp_path: Path)
     assert str(caught.value) == f"1 problem in the baseline\n\n  BP052 setting  {path}  {problem}"
 
 
+def test_a_file_that_nests_without_end_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    path.write_text("[" * 100_000)
+
+    with pytest.raises(SettingError, match="it is no JSON"):
+        read_baseline(str(path))
+
+
 def test_a_file_that_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SettingError) as caught:
         read_baseline(str(tmp_path / "nowhere.json"))
 
     (violation,) = caught.value.violations
-    assert (violation.actual, violation.expected) == ("No such file or directory", "--write-baseline makes one")
+    assert violation.actual == "No such file or directory"
+    assert violation.expected == "--write-baseline makes one, and save_counts for a run"
 
 
 def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path) -> None:

@@ -130,7 +130,8 @@ class TestBaseline:
         assert check("broken_plan:broken", "--baseline", "known.json") == (
             2,
             "1 problem in the baseline\n\n"
-            "  BP052 setting  known.json  No such file or directory; --write-baseline makes one\n",
+            "  BP052 setting  known.json  No such file or directory; --write-baseline makes one, "
+            "and save_counts for a run\n",
         )
 
     def test_a_file_to_write_is_named(self) -> None:

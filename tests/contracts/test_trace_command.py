@@ -101,6 +101,23 @@ def test_what_cannot_be_used_exits_with_2() -> None:
     assert trace("--watch", "nowhere_module", "script.py", "2.0")[0] == 2
 
 
+@pytest.mark.parametrize("options", [("--name", "class"), ("--output", "nowhere/drafted.py")])
+def test_what_cannot_be_written_is_refused_before_the_script_runs(options: tuple[str, str]) -> None:
+    code, output = trace(*options, "script.py", "2.0")
+
+    assert code == 2
+    assert "torch.Size" not in output
+
+
+def test_ctrl_c_ends_the_script_and_not_the_trace() -> None:
+    Path("script.py").write_text(SCRIPT + "\n    raise KeyboardInterrupt\n")
+    code, output = trace("script.py", "2.0")
+
+    assert code == 0
+    assert "interrupted: the draft is of what was seen until here" in output
+    assert "class Score(StageSchema):" in output
+
+
 def test_a_script_that_ends_itself() -> None:
     Path("script.py").write_text(SCRIPT + "\n    sys.exit(3)\n")
 

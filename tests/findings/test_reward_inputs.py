@@ -114,6 +114,6 @@ def test_handed_the_whole_batch_it_runs(manager: Manager) -> None:
 def test_the_check_finds_it_before_anything_runs() -> None:
     assert found(colocated, "BP001") == [
         f"BP001 missing score_by_function: {field} declared non-tensor {kind}; nothing before writes it, "
-        "and no known stage does; with reward.custom_reward_function.path=True"
+        "and no known stage does; with reward.custom_reward_function.path set"
         for field, kind in (("data_source", "str"), ("reward_model", "dict[str, str]"))
     ]

@@ -8,6 +8,8 @@ from batchpact.schemas import config, meta, step
 from batchpact.schemas.condition_specs import (
     UNKNOWN,
     SubjectSpec,
+    meaning,
+    names_in,
     passes,
     questions_in,
     subjects_in,
@@ -47,3 +49,16 @@ def test_an_enum_passes_as_its_value() -> None:
 def test_what_is_unknown_says_so() -> None:
     assert repr(UNKNOWN) == "UNKNOWN"
     assert str(SubjectSpec(source="step", name="global_steps")) == "global_steps"
+
+
+def test_the_names_that_words_leave_alone_are_those_inside() -> None:
+    inner = (config("a") | config("b")).named("inner")
+    middle = (inner & ~config("c")).named("middle")
+    whole = (~middle & inner).named("whole")
+
+    assert words(whole.spec) == "whole (not middle and inner)"
+    assert {name: meaning(part) for name, part in names_in(whole.spec).items()} == {
+        "middle": "inner and not c",
+        "inner": "a or b",
+    }
+    assert names_in(inner.spec) == {}

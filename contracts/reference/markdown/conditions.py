@@ -5,12 +5,11 @@ What the configuration fills or counts without a condition stands at the end.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from batchpact.contracts.formats.markdown import escaped
-from batchpact.contracts.proof.cases import Case
 from batchpact.contracts.reference.keys import Switched
-from batchpact.contracts.reference.markdown.links import Links, key_anchor
+from batchpact.contracts.reference.markdown.links import Links, key_anchor, name_anchor
 from batchpact.contracts.reference.markdown.text import heading, page, table
 from batchpact.schemas.condition_specs import words
 from batchpact.schemas.record import StageSpec
@@ -34,19 +33,29 @@ def _lines(links: Links) -> Iterator[str]:
         yield "No condition asks about anything."
     yield from table(
         ("asked about", "told apart", "switches"),
-        [(links.key(name), told_apart(name, key.cases), str(len(key.switched))) for name, key in links.keys.items()],
+        [(links.key(name), escaped(key.told_apart), str(len(key.switched))) for name, key in links.keys.items()],
     )
     for name, key in links.keys.items():
         yield from heading(2, name, key_anchor(name))
         of = key.subject.name
         field = f" See {links.field(of)}." if key.subject.source in ("meta", "present") and _known(of, links) else ""
-        yield f"{_KINDS[key.subject.source]}{field} These are told apart: {told_apart(name, key.cases)}."
+        yield f"{_KINDS[key.subject.source]}{field} These are told apart: {escaped(key.told_apart)}."
         yield from table(("switches", "in", "where"), [_row(switched, links) for switched in key.switched])
 
+    if links.names:
+        yield from heading(2, "Names", "names")
+        yield "Conditions that have a name, and what each stands for."
+        yield from table(("name", "holds where"), [_named(name, texts, links) for name, texts in links.names.items()])
     filled = dict(sorted(_filled(links).items()))
     if filled:
         yield from heading(2, "Values from the configuration", "values")
         yield from table(("key", "what for"), [(escaped(key), links.listed(uses)) for key, uses in filled.items()])
+
+
+def _named(name: str, meanings: list[str], links: Links) -> tuple[str, str]:
+    """A row about a name; another pipeline may mean something else by it."""
+    told = "; elsewhere ".join(map(links.condition, meanings))
+    return f'<a id="{name_anchor(name)}"></a>{escaped(name)}', told
 
 
 def _filled(links: Links) -> dict[str, list[str]]:
@@ -60,19 +69,14 @@ def _filled(links: Links) -> dict[str, list[str]]:
                 found.setdefault(field.source, []).append(of)
             if field.named_by is not None and field.named_by.source == "config":
                 found.setdefault(field.named_by.name, []).append(f"the names of {of}")
-    for _, stage in sorted(links.project.contracts.stages.items()):
+    for qualname, stage in sorted(links.project.contracts.stages.items()):
         if isinstance(stage.rows.times, str):
-            found.setdefault(stage.rows.times, []).append(f"how many rows {links.stage(stage)} makes of one")
+            found.setdefault(stage.rows.times, []).append(f"how many rows {links.stage_of(qualname)} makes of one")
     return found
 
 
 def _known(name: str, links: Links) -> bool:
     return name in links.project.fields
-
-
-def told_apart(name: str, cases: Iterable[Case]) -> str:
-    """The values of what is asked about that make a difference."""
-    return escaped("; ".join(case.text.removeprefix(name).removeprefix("=").strip() or case.text for case in cases))
 
 
 def _row(switched: Switched, links: Links) -> tuple[str, str, str]:
@@ -85,7 +89,10 @@ def _what(switched: Switched, links: Links) -> str:
     owner, side = switched.owner, switched.side
     if owner is None:
         return f"the inputs' {links.field(switched.field)}" if side else "holds always"
-    named = links.stage(owner, switched.pipeline) if isinstance(owner, StageSpec) else links.schema(owner.qualname)
+    if isinstance(owner, StageSpec):
+        named = links.stage_of(owner.qualname) if switched.pipeline is None else links.stage(owner, switched.pipeline)
+    else:
+        named = links.schema(owner.qualname)
     if side is None:
         return f"stage {named}"
     verb = {"reads": "reads", "writes": "writes", "inputs": "holds", "schema": "holds"}[side]

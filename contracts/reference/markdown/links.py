@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 from batchpact.contracts.formats.markdown import escaped
-from batchpact.contracts.reference.keys import Key
+from batchpact.contracts.reference.keys import Key, named
 from batchpact.contracts.reference.project import Declaration, Project
-from batchpact.contracts.reference.slugs import file_name, slug, slugs
+from batchpact.contracts.reference.slugs import distinction, file_name, slug, slugs
 from batchpact.contracts.reference.view import View
 from batchpact.contracts.reference.words import Ref, Words, joined, plain
 from batchpact.schemas.record import StageSpec
@@ -31,7 +31,6 @@ class Links:
         self.project = project
         self.keys = keys
         self._root = root
-        self._stages: dict[str, dict[str, StageSpec]] = {}
 
     def field(self, name: str, text: str = "") -> str:
         """A link to a field."""
@@ -42,6 +41,16 @@ class Links:
         if stage.qualname not in self.project.contracts.stages and pipeline is not None:
             return self.pipeline(pipeline, "stages", text or stage.name)
         return self._link(text or stage.name, f"stages.md#{stage_anchor(stage.qualname)}")
+
+    def stage_of(self, qualname: str) -> str:
+        """A link to a stage among all, of which several may have its name."""
+        stage = self.project.contracts.stages[qualname]
+        return self.stage(stage, text=self.full_name(stage))
+
+    def full_name(self, stage: StageSpec) -> str:
+        """The name of a stage; where others have it, too, with what tells it from them."""
+        alike = self._namesakes.get(stage.name, [])
+        return f"{stage.name} ({distinction(stage.qualname, alike)})" if len(alike) > 1 else stage.name
 
     def place(self, view: View, at: int) -> str:
         """A link to a stage in its place in a pipeline."""
@@ -70,7 +79,7 @@ class Links:
             return f"the inputs of {self.pipeline(declaration.owner)}"
         if declaration.side == "schema":
             return self.schema(declaration.owner)
-        return self.stage(self.project.contracts.stages[declaration.owner])
+        return self.stage_of(declaration.owner)
 
     def words(self, words: Words, view: View) -> str:
         """A sentence about a pipeline, with its links."""
@@ -81,9 +90,13 @@ class Links:
         return "; ".join(self.words(fact, view) for fact in facts)
 
     def condition(self, text: str) -> str:
-        """A condition in words, with links to the keys that it asks about."""
+        """A condition in words, with links to the keys that it asks about, and to what its names stand for."""
         parts = self._pattern.split(text) if self.keys else [text]
-        return "".join(self.key(part) if part in self.keys else escaped(part) for part in parts)
+        return "".join(map(self._asked, parts))
+
+    def name(self, name: str) -> str:
+        """A link to what a condition that has a name asks."""
+        return self._link(name, f"conditions.md#{name_anchor(name)}")
 
     def key(self, name: str) -> str:
         """A link to what conditions ask about."""
@@ -96,23 +109,38 @@ class Links:
             return plain(joined(every))
         return f"{', '.join(every[:limit])} and {len(every) - limit} more"
 
+    def _asked(self, part: str) -> str:
+        if part in self.keys:
+            return self.key(part)
+        return self.name(part) if part in self.names else escaped(part)
+
     def _word(self, word: str | Ref, view: View) -> str:
         if isinstance(word, str):
             return self.condition(word) if word.startswith("where ") else escaped(word)
-        if word.kind == "field":
+        if word.at is None:
             return self.field(word.name, word.text)
-        pipeline = view.pipeline.name
-        if pipeline not in self._stages:
-            self._stages[pipeline] = {stage.name: stage for stage in reversed(view.pipeline.stages)}
-        return self.stage(self._stages[pipeline][word.name], pipeline)
+        return self.stage(view.pipeline.stages[word.at], view.pipeline.name)
 
     def _link(self, text: str, target: str) -> str:
         near = target.removeprefix(f"{PIPELINES}/") if self._root else target
         return f"[{escaped(text)}]({self._root if near == target else ''}{near})"
 
     @cached_property
+    def _namesakes(self) -> dict[str, list[str]]:
+        """The qualified names of the stages of each name."""
+        found: dict[str, list[str]] = {}
+        for qualname, stage in self.project.contracts.stages.items():
+            found.setdefault(stage.name, []).append(qualname)
+        return found
+
+    @cached_property
+    def names(self) -> dict[str, list[str]]:
+        """Conditions that have a name, each with what it stands for."""
+        return named(self.keys.values())
+
+    @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        longest = sorted(self.keys, key=len, reverse=True)
+        longest = sorted({*self.keys, *self.names}, key=lambda name: (-len(name), name))
         return re.compile(rf"(?<![\w.'])({'|'.join(map(re.escape, longest))})(?![\w.'])")
 
 
@@ -139,6 +167,11 @@ def schema_anchor(qualname: str) -> str:
 def key_anchor(name: str) -> str:
     """The anchor of what conditions ask about."""
     return f"key-{slug(name)}"
+
+
+def name_anchor(name: str) -> str:
+    """The anchor of a condition that has a name."""
+    return f"condition-{slug(name)}"
 
 
 def pipeline_file(name: str, suffix: str = "md") -> str:

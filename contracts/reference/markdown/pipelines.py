@@ -7,8 +7,7 @@ from functools import partial
 
 from batchpact.contracts.formats.markdown import escaped
 from batchpact.contracts.reference.graph import graph
-from batchpact.contracts.reference.keys import asked_in, told_apart_by
-from batchpact.contracts.reference.markdown.conditions import told_apart
+from batchpact.contracts.reference.keys import asked_in, told_apart
 from batchpact.contracts.reference.markdown.findings import finding, findings
 from batchpact.contracts.reference.markdown.links import Links, pipeline_file, stage_anchors
 from batchpact.contracts.reference.markdown.matrix import matrix
@@ -111,7 +110,7 @@ def _conditions(links: Links, view: View) -> Iterator[str]:
     for field in declared(view.pipeline.inputs):
         note(field.when, f"{_field(name_of(field), links)} of the inputs")
     rows = [
-        (links.key(name), told_apart(name, told_apart_by(asked[name])), links.listed(what))
+        (links.key(name), escaped(told_apart(name, asked[name])), links.listed(what))
         for name, what in sorted(switched.items())
     ]
     yield from table(("asked about", "told apart", "switches"), rows)

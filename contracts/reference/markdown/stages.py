@@ -28,7 +28,7 @@ def _lines(links: Links, found: Found) -> Iterator[str]:
         ("stage", "what it does", "pipelines"),
         [
             (
-                links.stage(contracts.stages[name]),
+                links.stage_of(name),
                 escaped(_first_sentence(contracts.stages[name].description)),
                 links.listed(links.pipeline(view.pipeline.name) for view, _ in found_in),
             )
@@ -53,7 +53,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _stage(stage: StageSpec, places: list[tuple[View, int]], links: Links, found: Found) -> Iterator[str]:
-    yield from heading(2, stage.name, stage_anchor(stage.qualname))
+    yield from heading(2, links.full_name(stage), stage_anchor(stage.qualname))
     yield f"`{stage.qualname}`"
     yield ""
     yield from prose(stage.description)
@@ -109,13 +109,13 @@ def _flow(label: str, schema: SchemaSpec, told: Told, end: str, links: Links, vi
     rows = [
         (
             links.field(name_of(field), field.key),
+            links.words(line.facts[-1], view),
             links.facts(line.facts[:-1], view),
             escaped("; ".join(details(field))),
-            links.words(line.facts[-1], view),
         )
         for field, line in zip(declared(schema), lines, strict=True)
     ]
-    yield from table((label, "as", "and", end), rows) if rows else _nothing(label)
+    yield from table((label, end, "as", "and"), rows) if rows else _nothing(label)
 
 
 def _plain(label: str, schema: SchemaSpec, links: Links) -> Iterator[str]:

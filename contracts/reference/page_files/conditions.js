@@ -38,6 +38,7 @@ function conditionPage(text) {
     const number = switches.pipeline.conditionNumbers.get(text);
     const on = switches.condition(number);
     const keys = [...new Set(keysIn(switches.pipeline.conditions[number].test))];
+    const { names } = switches.pipeline.conditions[number];
     return [
         heading(
             "Condition",
@@ -45,10 +46,20 @@ function conditionPage(text) {
             el(
                 "span",
                 { class: `state ${SWITCHED[on][0]}` },
-                mark(on),
+                bareMark(on),
                 { true: "holds", false: "does not hold", null: "open" }[on],
             ),
         ),
+        names.length
+            ? section(
+                  "What the names stand for",
+                  el(
+                      "dl",
+                      {},
+                      names.map(([name, meant]) => [el("dt", {}, name), el("dd", {}, el("code", {}, meant))]),
+                  ),
+              )
+            : null,
         section(
             "What it asks",
             keys.map((key) => control(switches.pipeline.keys[key], "page")),

@@ -3,6 +3,7 @@
 /** Every page: what the state names. */
 function shown() {
     const above = switches && [tabs(), banner()];
+    if (state.gone !== undefined) return [above, missingPage("pipeline", state.gone)];
     if (state.view === "codes") return [above, codesPage()];
     if (state.code) return [above, codePage(data.codes.find(({ code }) => code === state.code))];
     if (state.owner) return [above, ownerPage(state.owner)];
@@ -55,5 +56,5 @@ function banner() {
 
 const missingPage = (what, name) => [
     heading(`No such ${what}`, name),
-    empty("There is none of this name in this pipeline. It may have another name by now: search for it."),
+    empty("There is none of this name. It may have another name by now: search for it."),
 ];

@@ -99,6 +99,8 @@ function stageList() {
                   "span",
                   {
                       class: `alert ${broken.get(name).severity} ${broken.get(name).level}`,
+                      role: "img",
+                      "aria-label": "something breaks here",
                       title: "something breaks here",
                   },
                   "!",
@@ -117,5 +119,5 @@ function stageList() {
             ),
         );
     });
-    return [el("h2", {}, el("a", { href: link() }, pipeline.name)), el("ol", {}, items)];
+    return [el("h2", {}, el("a", { href: link() }, breakable(pipeline.name))), el("ol", {}, items)];
 }

@@ -28,15 +28,17 @@ for (const [field, { declared }] of Object.entries(data.fields)) {
 const PAGES = ["stage", "field", "code", "condition", "key", "owner", "view"];
 const CHOICE = "when.";
 
-/** What is shown now: the name of a pipeline, a page, and the labels that are chosen for keys. */
+/** What is shown now: the name of a pipeline (`gone`: of none), a page, and the labels that are chosen for keys. */
 let state = { pipeline: null, choice: new Map() };
 
 function parse(hash) {
     const found = { pipeline: null, choice: new Map() };
     for (const [name, value] of new URLSearchParams(hash.replace(/^#/, "").replaceAll("+", "%2B"))) {
         if (name.startsWith(CHOICE)) found.choice.set(name.slice(CHOICE.length), value);
-        else if (name === "pipeline" ? pipelines.has(value) : PAGES.includes(name)) found[name] = value;
+        else if (name === "pipeline" && !pipelines.has(value)) found.gone = value;
+        else if (name === "pipeline" || PAGES.includes(name)) found[name] = value;
     }
+    if (found.gone) return { pipeline: null, gone: found.gone, choice: found.choice };
     const alone = "code" in found || "owner" in found || found.view === "codes";
     if (
         !found.pipeline &&

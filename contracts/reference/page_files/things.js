@@ -11,12 +11,12 @@ function stagePage(at) {
             : el("span");
     return [
         heading(
-            `Stage ${at + 1} of ${pipeline.stages.length}`,
+            `Stage ${at + 1} of ${pipeline.stages.length} in ${pipeline.name}`,
             stage.name,
             el(
                 "span",
                 { class: `state ${SWITCHED[on][0]}` },
-                mark(on),
+                bareMark(on),
                 stage.on === null ? "runs always" : SWITCHED[on][2],
             ),
         ),
@@ -64,7 +64,7 @@ function fieldPage(name) {
                 el(
                     "span",
                     { class: `state ${SWITCHED[on][0]}` },
-                    mark(on),
+                    bareMark(on),
                     { true: "in the batch", false: "not in this configuration", null: "depends on the configuration" }[
                         on
                     ],

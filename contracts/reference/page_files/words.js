@@ -31,6 +31,10 @@ function mark(answer) {
     );
 }
 
+/** The mark alone, where the words stand beside it. */
+const bareMark = (answer) =>
+    el("span", { class: `mark ${SWITCHED[answer][0]}`, "aria-hidden": "true" }, SWITCHED[answer][1]);
+
 /** "off" where something is off, to grey it out. */
 const greyed = (answer) => (answer === false ? "off" : "");
 
@@ -53,8 +57,10 @@ function sentence(parts) {
 }
 
 function conditionLink(text) {
-    const known = switches?.pipeline.conditionNumbers.has(text);
-    return known ? el("a", { href: link({ condition: text }), class: "condition" }, text) : el("code", {}, text);
+    const number = switches?.pipeline.conditionNumbers.get(text);
+    if (number === undefined) return el("code", {}, text);
+    const title = switches.pipeline.conditions[number].names.map(([name, meant]) => `${name}: ${meant}`).join("\n");
+    return el("a", { href: link({ condition: text }), class: "condition", title: title || null }, text);
 }
 
 /** A heading with a name, and what is small beside it. */

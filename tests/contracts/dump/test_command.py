@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -286,6 +286,32 @@ class TestAFile:
 
         assert code == 2
         assert output.startswith("1 problem in the dump batch\n\n  BP052 setting  dump  ")
+
+    @pytest.mark.parametrize(
+        ("part", "told"),
+        [
+            (
+                lambda record: record["violations"][0].update(code="BP999"),
+                "Value error, BP999 is not known; the form of",
+            ),
+            (lambda record: record["stage"]["writes"]["fields"][0].update(places=[], required=True), "its record: "),
+        ],
+    )
+    def test_whose_record_has_a_part_that_this_version_does_not_know_exits_with_2(
+        self, part: Callable[[dict[str, Any]], None], told: str
+    ) -> None:
+        path = Path(dumped("returns", batch_of()))
+        batch = DataProto.load_from_disk(path)
+        record = json.loads(batch.meta_info[RECORD])
+        part(record)
+        batch.meta_info[RECORD] = json.dumps(record)
+        path.unlink()
+        batch.save_to_disk(path)
+
+        code, output = batchpact("replay", str(path))
+
+        assert code == 2
+        assert told in output
 
     def test_with_what_no_terminal_should_print_is_shown_without_it(self) -> None:
         batch = batch_of()

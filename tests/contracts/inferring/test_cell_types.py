@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import collections
+import sys
+import types
+import typing
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +32,14 @@ def local() -> object:
     return Hidden()
 
 
+def no_identifier() -> object:
+    """Of a class in a module such as `transformers_modules.Qwen-7B`, which no import statement can name."""
+    module = types.ModuleType("a-module")
+    found = module.Found = type("Found", (), {"__module__": module.__name__})
+    sys.modules[module.__name__] = module
+    return found()
+
+
 @pytest.mark.parametrize(
     ("values", "expected"),
     [
@@ -53,6 +64,8 @@ def local() -> object:
         ([Answer("a")], f"{__name__}.Answer"),
         ([local()], "Any"),
         ([print], "Any"),
+        ([typing.TypeVar("T")], "Any"),
+        ([no_identifier()], "Any"),
     ],
 )
 def test_the_type_of_values(values: list[Any], expected: str) -> None:
@@ -81,3 +94,4 @@ def test_the_type_of_columns(columns: list[Any], expected: str) -> None:
 def test_the_modules_that_a_type_needs() -> None:
     assert set(modules_in(dict[str, list[np.float32] | None])) == {"numpy"}
     assert set(modules_in(list[Any])) == set()
+    assert set(modules_in(types.SimpleNamespace | None)) == {"types"}

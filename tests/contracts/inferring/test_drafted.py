@@ -18,7 +18,8 @@ from batchpact.contracts.inferring.drafted import Drafted, name_attributes, quot
         ("data-source", "data_source"),
         ("4x", "field_4x"),
         ("", "field"),
-        ("Tensor", "Tensor_"),
+        ("list", "list_"),
+        ("Name", "Name_"),
         ("ключ", "field"),
     ],
 )
@@ -28,6 +29,21 @@ def test_the_attribute_of_a_key(key: str, attribute: str) -> None:
 
     assert drafted.attribute == attribute
     assert drafted.marks == ([] if key == attribute else [f'Name("{key}")'])
+
+
+def test_no_field_hides_what_is_imported() -> None:
+    """A field with a default is a value in the class: `torch = None` would hide the module from the fields below it."""
+    keys = ("torch", "Meta", "datetime", "config", "torch_")
+    fields = [Drafted(key, kinds=["Meta[int]"]) for key in keys]
+    fields[0].imports |= {
+        ("torch", ""),
+        ("batchpact.schemas", "Meta"),
+        ("datetime", ""),
+        ("batchpact.schemas", "config"),
+    }
+    name_attributes(fields)
+
+    assert [field.attribute for field in fields] == ["torch__", "Meta_", "datetime_", "config_", "torch_"]
 
 
 def test_two_keys_never_share_an_attribute() -> None:

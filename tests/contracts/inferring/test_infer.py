@@ -188,9 +188,10 @@ class TestRefused:
         with says(ContractError, "where a schema is inferred", "BP036 call  batches  none; at least one batch"):
             infer()
 
-    def test_a_name_that_no_class_has(self) -> None:
+    @pytest.mark.parametrize("name", ["my batch", "batch", "", "None"])
+    def test_a_name_that_no_class_has(self, name: str) -> None:
         with pytest.raises(ContractError, match="the name of a class, as in RolloutBatch"):
-            infer({"x": torch.zeros(2)}, name="my batch")
+            infer({"x": torch.zeros(2)}, name=name)
 
     def test_rows_that_do_not_fit_together(self) -> None:
         data = batch(2, 3)

@@ -130,7 +130,8 @@ class TestBaseline:
         assert run("lint_healthy", "--baseline", "nowhere.json") == (
             2,
             "1 problem in the baseline\n\n"
-            "  BP052 setting  nowhere.json  No such file or directory; --write-baseline makes one\n",
+            "  BP052 setting  nowhere.json  No such file or directory; --write-baseline makes one, "
+            "and save_counts for a run\n",
         )
 
     def test_to_write_one_it_needs_a_name(self) -> None:

@@ -142,6 +142,17 @@ def test_a_field_with_a_condition_is_written_and_read_where_it_holds() -> None:
     assert "with use_kl=False" in lines(plan(make, USE))[0]
 
 
+def test_what_became_of_a_field_is_said_where_it_was_there() -> None:
+    drop = declare("Drop", drops=("scores",))
+
+    assert lines(plan(when(KL, MAKE), when(config("deep"), drop), USE)) == [
+        'BP001 missing  use: scores  declared f32 "batch response"; '
+        "it was there, and dropped by 'drop'; with use_kl=True, deep=True",
+        'BP001 missing  use: scores  declared f32 "batch response"; '
+        "'make' writes it, and not in every configuration; with use_kl=False",
+    ]
+
+
 def test_whether_a_field_is_there_is_known_where_it_is_written() -> None:
     use = declare("Use", {"scores": Annotated[PerToken, When(present("scores"))]})
 

@@ -54,7 +54,10 @@ def test_what_is_not_written_in_a_configuration_is_not_unread_in_it() -> None:
     pipeline = plan(MAKE, notes, outputs=["total"])
     on, off = ({"algorithm": {"rejection_sampling": value}} for value in (True, False))
 
-    assert [line.partition("  nobody")[0] for line in lines(pipeline)] == ["BP061 unread  notes: notes"]
+    assert lines(pipeline) == [
+        "BP061 unread  notes: notes  nobody reads it; what is written is read later; "
+        "leave it out, or name it among the outputs of the pipeline; with algorithm.rejection_sampling=True"
+    ]
     assert len(pipeline.check(on).findings) == 1
     assert pipeline.check(off).findings == ()
     assert plan(MAKE, USE, when(REJECT, notes), outputs=["total"]).check(off).findings == ()

@@ -33,6 +33,31 @@ TYPE = """text => {
 """In JavaScript: milliseconds from the text in the field to the list of results."""
 
 
+FAINT = """() => {
+    const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+    const parsed = (text) => (numbers(text).length < 4 ? [...numbers(text), 1] : numbers(text));
+    const over = (top, below) => [0, 1, 2].map((at) => top[at] * top[3] + below[at] * (1 - top[3]));
+    const linear = (value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4);
+    const luminance = ([red, green, blue]) => 0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue);
+    const above = (element) => element ? [...above(element.parentElement), getComputedStyle(element)] : [];
+    const found = [];
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) {
+        const element = texts.currentNode.parentElement;
+        const text = texts.currentNode.data.trim();
+        if (!text || !element.getClientRects().length || element.closest("svg, script, style, .unseen")) continue;
+        const styles = above(element);
+        const ground = styles.reduce((below, style) => over(parsed(style.backgroundColor), below), [255, 255, 255]);
+        const ink = parsed(styles.at(-1).color);
+        ink[3] *= styles.reduce((opacity, style) => opacity * style.opacity, 1);
+        const [light, dark] = [luminance(over(ink, ground)), luminance(ground)].sort((one, other) => other - one);
+        if ((light + 0.05) / (dark + 0.05) < (element.matches("[aria-hidden], .sign") ? 3 : 4.5)) found.push(text);
+    }
+    return found;
+}"""
+"""In JavaScript: the texts that have too little contrast."""
+
+
 # Of a module, not of the session: while Playwright runs, this thread has an event loop, and tests that bring their own
 # cannot run.
 @pytest.fixture(scope="module")

@@ -61,7 +61,7 @@ together = Pipeline(
         when(CRITIC, ComputeValues),
         Fit,
         when(ESTIMATOR == "gdpo", Gdpo),
-        when(config("trainer.step") < config("trainer.last"), Late),
+        when((config("trainer.step") < config("trainer.last")) & ~CRITIC, Late),
     ],
 )
 """Findings where a condition on two keys does not hold, and where one of these keys decides; two keys are compared."""

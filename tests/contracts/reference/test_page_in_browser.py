@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -14,7 +15,7 @@ from playwright.sync_api import Browser, Page, expect
 from batchpact.contracts.lock.file import Contracts
 from batchpact.contracts.reference.page import page as page_of
 from batchpact.contracts.reference.project import Project
-from tests.contracts.reference.browser import TYPE, Opened
+from tests.contracts.reference.browser import FAINT, TYPE, Opened
 from tests.contracts.reference.browser import browser as browser  # a fixture
 from tests.contracts.reference.explored import HOSTILE, together
 from tests.contracts.reference.large import large
@@ -157,7 +158,7 @@ def test_the_path_of_a_field_stands_out_in_the_graph(opened: Opened) -> None:
 def test_a_stage_at_two_places_is_told_twice(opened: Opened) -> None:
     page = opened.go("#pipeline=other&stage=generate")
 
-    expect(page.locator("main .kind")).to_have_text(["Stage 1 of 2", "Stage 2 of 2"])
+    expect(page.locator("main .kind")).to_have_text(["Stage 1 of 2 in other", "Stage 2 of 2 in other"])
 
 
 def test_what_is_in_no_pipeline_is_told_too(opened: Opened) -> None:
@@ -189,6 +190,7 @@ def test_each_code_has_a_link_and_says_where_it_is(opened: Opened) -> None:
         ("&condition=nothing", "No such condition"),
         ("&key=nothing", "No such key"),
         ("&owner=nothing", "No such contract"),
+        ("-of-old&stage=score", "No such pipeline"),
     ],
 )
 def test_a_link_to_what_is_gone_says_so(opened: Opened, state: str, text: str) -> None:
@@ -279,7 +281,7 @@ def test_a_finding_is_certain_once_a_condition_on_two_keys_is_decided(together_o
     expect(level).to_have_text(["error"])
     estimator.get_by_role("radio", name="anything else").check()
     expect(level).to_have_count(0)
-    is_off(page, "gdpo")
+    is_off(page, "gdpo", "late")
 
 
 def test_nobody_runs_what_contradicts_the_pipeline(opened: Opened) -> None:
@@ -307,6 +309,24 @@ def test_a_condition_says_what_it_switches(opened: Opened) -> None:
     expect(page.locator("main .state")).to_contain_text("does not hold")
     page.locator("main").get_by_role("link", name="reward.enable", exact=True).click()
     assert page.locator("main .kind").inner_text() == "Key of the configuration"
+
+
+def test_a_condition_says_what_the_names_in_it_stand_for(together_opened: Opened) -> None:
+    page = together_opened.go("#pipeline=together&stage=late")
+    link = page.locator("main").get_by_role("link", name="trainer.step < trainer.last and not use_critic")
+
+    expect(link).to_have_attribute("title", "use_critic: critic.enable or algorithm.estimator == 'gae'")
+    link.click()
+    expect(page.locator("main dt")).to_have_text(["use_critic"])
+    expect(page.locator("main dd")).to_have_text(["critic.enable or algorithm.estimator == 'gae'"])
+
+
+def test_who_listens_hears_once_what_is_on(opened: Opened) -> None:
+    state = opened.go(f"{PLAN}&stage=update").locator("main .state")
+
+    expect(state).to_have_text("●runs always")
+    expect(state.locator(".unseen")).to_have_count(0)
+    expect(state.locator("[aria-hidden]")).to_have_text("●")
 
 
 # --- the matrix -------------------------------------------------------------------------------------------------------
@@ -363,6 +383,17 @@ def test_it_is_dark_where_the_system_is_and_where_somebody_says_so(opened: Opene
     assert lightness() > 200
     opened.go(PLAN)
     assert lightness() > 200, "it is remembered"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_everything_can_be_read_on_its_ground(opened: Opened, scheme: Literal["light", "dark"]) -> None:
+    """What is off is grey, and still there to be read: contrasts of WCAG AA, 3 for signs and 4.5 for text."""
+    chosen = "&when.reward.enable=False&when.algorithm.estimator='gae'"
+    opened.page.emulate_media(color_scheme=scheme)
+    for state in ("", PLAN, *(f"{PLAN}{shown}{chosen}" for shown in ("", "&stage=score", "&field=scores"))):
+        assert opened.go(state).evaluate(FAINT) == [], state
+    for view in ("matrix", "findings", "codes"):
+        assert opened.go(f"{PLAN}&view={view}{chosen}").evaluate(FAINT) == [], view
 
 
 def test_paper_holds_the_page_without_what_is_clicked(opened: Opened) -> None:

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from batchpact.contracts.reference.slugs import file_name, slug, slugs
+from batchpact.contracts.reference.slugs import distinction, file_name, slug, slugs
 
 
 def test_a_name_of_letters_is_its_own_anchor() -> None:
@@ -40,3 +40,14 @@ def test_no_two_names_share_an_anchor_or_a_file(one: str, other: str) -> None:
     for made in (slug, file_name):
         assert re.fullmatch(r"[A-Za-z0-9_.\-]+", made(one))
         assert (made(one) == made(other)) == (one == other)
+
+
+def test_what_tells_names_apart_leaves_out_what_they_share() -> None:
+    def told(*names: str) -> list[str]:
+        return [distinction(name, names) for name in names]
+
+    assert told("rl.dense.updates.Update", "rl.queue.updates.Update") == ["dense", "queue"]
+    assert told("rl.dense.log_probs.Compute", "rl.queue.engines.Compute") == ["dense.log_probs", "queue.engines"]
+    assert told("worker.Actor.update", "worker.Critic.update") == ["Actor", "Critic"]
+    assert told("plan.A", "plan.B") == ["A", "B"]
+    assert told("plan.A", "plan.A.A") == ["plan.A", "A"]

@@ -65,8 +65,8 @@ def test_the_estimators_that_the_newer_trainer_does_not_feed() -> None:
 def test_a_colocated_reward_model_that_a_function_asks_gets_three_columns() -> None:
     """A generative reward model needs such a function, and the function the right answer."""
     assert found(pipelines.queue_reward) == [
-        ("BP001", "score_by_function: data_source", "reward.custom_reward_function.path=True"),
-        ("BP001", "score_by_function: reward_model", "reward.custom_reward_function.path=True"),
+        ("BP001", "score_by_function: data_source", "reward.custom_reward_function.path set"),
+        ("BP001", "score_by_function: reward_model", "reward.custom_reward_function.path set"),
     ]
 
 
@@ -83,7 +83,7 @@ def test_the_faults_of_the_newer_trainer_s_step(name: str, estimator: str) -> No
             "BP063",
             "compute_advantage: response_mask",
             f"algorithm.rollout_correction.bypass_mode=False, {estimator}"
-            "actor_rollout_ref.rollout.calculate_log_probs=True, algorithm.rollout_correction=True",
+            "actor_rollout_ref.rollout.calculate_log_probs=True, algorithm.rollout_correction set",
         ),
     ]
 
@@ -108,7 +108,7 @@ def test_what_was_meant_for_the_reference_reaches_the_critic() -> None:
     assert short(finding) == (
         "BP003",
         "infer_critic: no_lora_adapter",
-        "actor_rollout_ref.actor.use_kl_loss=True, actor_rollout_ref.model.lora_adapter_path=True, critic.enable=True",
+        "actor_rollout_ref.actor.use_kl_loss=True, actor_rollout_ref.model.lora_adapter_path set, critic.enable=True",
     )
     assert {finding.code for finding in warned("queue_grpo")} == {"BP012"}
 

@@ -366,6 +366,7 @@ def test_a_row_of_a_jagged_field_brings_its_length() -> None:
         ),
         ({9: {"key": "x"}}, "row 9 of 4; a row of the sample; rows count from 0"),
         ({0: "x"}, "row 0  str; a mapping from keys to the values of this row"),
+        ({1.5: {"key": "x"}}, "1.5  float 1.5 is no key; the key of a field, or the number of a row"),
         ({"key": [*"abcd"], 0: {"key": "e"}}, "it is given as a whole, and by rows; one of the two"),
         ({1: {"responses": torch.ones(2)}}, r"row 1 is f32\[2\]; i64\[2\], a tensor without its batch axis"),
         ({"key": "abcd"}, "it is given as a str; a tensor, or a list or an array with one object per row"),
@@ -383,6 +384,23 @@ def test_an_unknown_dim_and_what_is_no_schema_are_refused() -> None:
         from batchpact.dataproto import DataProto
 
         sample(DataProto)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("number", [-1, 2.0, "2"])
+def test_numbers_of_rows_and_sizes_are_whole(number: Any) -> None:
+    with pytest.raises(SampleError, match=f"batch  it is {number!r}; a whole number, 0 or more"):
+        sample(Texts, number)
+    with pytest.raises(SampleError, match=rf"dims\['response'\]  it is {number!r}; a whole number, 0 or more"):
+        sample(Texts, dims={"response": number})
+
+
+def test_one_value_for_the_batch_is_not_given_by_rows() -> None:
+    class Scaled(BatchSchema):
+        score: Float32[Tensor, "batch"]
+        scale: Meta[float]
+
+    with pytest.raises(SampleError, match="scale  it is given by rows; one value for the batch, under its key"):
+        sample(Scaled, overrides={0: {"scale": 2.0}})
 
 
 def test_other_fields_do_not_depend_on_an_override() -> None:

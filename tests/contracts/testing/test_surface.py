@@ -9,7 +9,7 @@ import pytest
 
 from batchpact.contracts import testing
 
-NAMES = ["Manner", "Sample", "SampleError", "Sampler", "batches", "sample", "samples"]
+NAMES = ["Manner", "Sample", "SampleError", "Sampler", "batches", "check_stage", "sample", "samples"]
 
 
 def test_the_public_names() -> None:

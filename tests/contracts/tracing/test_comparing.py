@@ -25,14 +25,19 @@ def stores(ids: list[int], **meta: Any) -> Stores:
         ([2, 1, 0], [2, 1, 0], "permute"),
         ([0, 0, 1, 1, 2, 2], [0, 0, 1, 1, 2, 2], "repeat(2)"),
         ([0, 0, 1, 1, 2, 2], None, "repeat(2)"),
-        ([0, 1, 2, 0, 1, 2], None, "new"),
+        ([0, 1, 2, 0, 1, 2], None, "select"),
+        ([0, 1, 3, 0, 1, 2], None, "new"),
         ([0, 1, 2, 0, 1, 2], [0, 1, 2, 0, 1, 2], "select"),
         ([0, 2], [0, 2], "select"),
-        ([0, 2], None, "new"),
+        ([0, 2], None, "select"),
+        ([0, 3], None, "new"),
+        ([2, 1, 0], None, "same"),
+        ([], [], "select"),
+        ([], None, "new"),
     ],
 )
 def test_what_happened_to_the_rows(after: list[int], origin: list[int] | None, expected: str) -> None:
-    known = None if origin is None else np.array(origin)
+    known = None if origin is None else np.array(origin, dtype=np.int64)
 
     assert str(moved_rows(stores([0, 1, 2]), stores(after), known)[0]) == expected
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from batchpact.contracts.tracing.frames import arguments, batches_around, defaults, home
+from batchpact.contracts.tracing.frames import arguments, batches_around, defaults, home, wrapped
 from batchpact.dataproto import DataProto
 
 
@@ -72,3 +72,21 @@ def test_the_batches_of_the_callers_the_nearest_first() -> None:
 
     assert [list(batch.batch.keys()) for batch in found] == [["near"], ["far"]]
     assert found[1] is far
+
+
+def test_what_a_wrapper_wraps() -> None:
+    def decorated(given: Any) -> Any:
+        def wrapper(*more: Any, **rest: Any) -> FrameType:
+            assert given
+            return frame()
+
+        return wrapper
+
+    def closure(data: Any) -> FrameType:
+        assert decorated and data
+        return frame()
+
+    assert list(wrapped(decorated(function)())) == [function.__code__]
+    assert list(wrapped(decorated(3)())) == []
+    assert list(wrapped(closure(1))) == []
+    assert list(wrapped(function(1))) == []

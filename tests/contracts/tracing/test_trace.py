@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from typing import Any
 
@@ -185,6 +186,82 @@ def test_methods_are_watched(named: Any) -> None:
     assert record.calls == ["infer"]
 
 
+def timed(function: Any) -> Any:
+    @functools.wraps(function)
+    def wrapper(*arguments: Any, **more: Any) -> Any:
+        return function(*arguments, **more)
+
+    return wrapper
+
+
+def test_a_decorated_function_is_a_stage_and_its_wrapper_is_none() -> None:
+    """A trainer with a timer around each of its functions would be one stage else: all of them, under one name."""
+
+    @timed
+    def score(data: DataProto) -> None:
+        data.batch["scores"] = data.batch["prompts"].float()
+
+    @timed
+    @timed
+    def shift(data: DataProto) -> None:
+        data.batch["shifted"] = data.batch["scores"] + 1
+
+    data = loops.prompts()
+    with trace() as record:
+        score(data)
+        shift(data)
+
+    assert record.calls == ["score", "shift"]
+
+
+def test_a_stage_that_only_moves_rows() -> None:
+    def expand(data: DataProto) -> DataProto:
+        return data.repeat(2)
+
+    with trace(expand) as record:
+        expand(loops.prompts())
+
+    assert str(pipeline_of(record).spec.stages[0].rows) == "repeat(2)"
+
+
+def test_a_second_batch_is_not_watched_and_that_is_said() -> None:
+    def join(data: DataProto, other: DataProto) -> None:
+        data.batch["joined"] = other.batch["prompts"].float()
+
+    with trace(join) as record:
+        join(loops.prompts(), loops.prompts())
+
+    assert "    # other is a batch, too; a stage has one, and what this one is for was not seen\n" in record.source()
+
+
+def test_parts_of_a_tensordict_are_watched_like_any_other() -> None:
+    """They come from a lent one, and are kept beyond its call."""
+
+    def split(data: TensorDict) -> list[TensorDict]:
+        return list(data.split(2))
+
+    def score(data: TensorDict) -> None:
+        data["scores"] = data["prompts"].float()
+
+    with trace(split, score) as record:
+        for part in split(TensorDict({"prompts": torch.ones(4, 3)}, [4])):
+            score(part)
+            assert type(part) is TensorDict
+    (stage,) = pipeline_of(record).spec.stages
+
+    assert [(field.key, field.required) for field in stage.reads.fields] == [("prompts", True)]
+
+
+@pytest.mark.parametrize("name", ["_", "none", "_4x"])
+def test_every_function_has_a_class_of_its_own(name: str) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def {name}(data): return data.batch['prompts']", namespace)
+    with trace(namespace[name]) as record:
+        namespace[name](loops.prompts())
+
+    assert len(pipeline_of(record).spec.stages) == 1
+
+
 def test_fields_of_a_tensordict() -> None:
     def score(data: TensorDict) -> None:
         if "temperature" in data.keys():
@@ -268,6 +345,7 @@ class TestRefused:
         ):
             record.source()
 
-    def test_a_name_that_no_variable_has(self) -> None:
+    @pytest.mark.parametrize("name", ["my-loop", "class"])
+    def test_a_name_that_no_variable_has(self, name: str) -> None:
         with pytest.raises(ContractError, match="the name of a variable"):
-            traced(use_kl=True).source("my-loop")
+            traced(use_kl=True).source(name)

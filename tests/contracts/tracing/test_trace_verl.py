@@ -36,8 +36,7 @@ EXPLAINED = {
     "gdpo": [
         "reads gdpo_reward_keys: argument left out",  # it stands in a config that is handed on, as do the weights
         "reads gdpo_reward_weights: argument left out",
-        "reads norm_adv_by_std_in_grpo: added",  # a parameter that verl leaves at its default here
-        "reads extra: forbid",  # the columns with the parts of a reward: looks at a plain dict are not seen
+        "reads parts[*]: left out",  # the columns with the parts of a reward: looks at a plain dict are not seen
     ],
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 
+import pytest
 import torch
 
 from batchpact.contracts.tracing.scope import Scope
@@ -73,6 +74,15 @@ def test_a_profiler_that_was_there_is_back_afterwards() -> None:
         assert sys.getprofile() is own
     finally:
         sys.setprofile(None)
+
+
+def test_where_another_profiler_took_the_hook_it_is_said() -> None:
+    def elsewhere() -> None:
+        loops.reward(DataProto.from_dict({"responses": torch.ones(2, 2)}))
+        sys.setprofile(None)
+
+    with pytest.warns(UserWarning, match="another profiler took the place of the trace"):
+        assert [call.name for call in watched(elsewhere).calls] == ["reward"]
 
 
 def test_a_trace_that_ends_within_a_call_gives_the_batch_back() -> None:

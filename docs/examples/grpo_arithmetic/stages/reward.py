@@ -33,6 +33,6 @@ def score(responses: Tensor, response_mask: Tensor, ground_truth: Iterable[str])
         token_level_scores, float32 `[batch, response]`; zero except on the last valid token.
     """
     right = [is_right(row, answer) for row, answer in zip(responses.tolist(), ground_truth, strict=True)]
-    last_token = response_mask.sum(dim=1, keepdim=True) - 1
+    last_token = (response_mask.sum(dim=1, keepdim=True) - 1).clamp(min=0)  # an empty response ends nowhere
     token_level_scores = torch.zeros(responses.shape, dtype=torch.float32)
     return token_level_scores.scatter_(1, last_token, torch.tensor(right, dtype=torch.float32)[:, None])

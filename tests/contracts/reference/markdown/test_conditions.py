@@ -12,7 +12,7 @@ def test_a_key_says_what_is_told_apart_and_what_it_switches() -> None:
         "A key of the configuration. These are told apart: True; False.",
         "| switches | in | where |",
         "| --- | --- | --- |",
-        "| stage <ref\\_log\\_prob> | <ppo> | use\\_reference (<algorithm.use\\_kl\\_in\\_reward> or "
+        "| stage <ref\\_log\\_prob> | <ppo> | <use\\_reference> (<algorithm.use\\_kl\\_in\\_reward> or "
         "<actor.use\\_kl\\_loss>) |",
         "| <update\\_actor> reads <ref\\_log\\_prob> |  | <actor.use\\_kl\\_loss> |",
     ]
@@ -22,6 +22,12 @@ def test_meta_leads_to_its_field() -> None:
     assert section(ppo_project(), "key-meta-validate-102ce3", "conditions.md")[1] == (
         "A value of meta. See <validate>. These are told apart: True; False."
     )
+
+
+def test_a_name_says_what_it_stands_for() -> None:
+    assert section(ppo_project(), "condition-use_reference", "conditions.md") == [
+        "use\\_reference | <algorithm.use\\_kl\\_in\\_reward> or <actor.use\\_kl\\_loss> |"
+    ]
 
 
 def test_values_that_are_used_as_they_are_stand_at_the_end() -> None:

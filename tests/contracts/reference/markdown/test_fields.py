@@ -24,7 +24,7 @@ def test_a_field_answers_the_questions_of_a_reader() -> None:
         '| f32 "batch response" | where <algorithm.use\\_kl\\_in\\_reward> | read by <rewards> |',
         '| f32 "batch response" | where <actor.use\\_kl\\_loss> | read by <update\\_actor> |',
         'In <ppo>, f32 "batch response":',
-        "- written by <ref\\_log\\_prob>: where use\\_reference (<algorithm.use\\_kl\\_in\\_reward> or "
+        "- written by <ref\\_log\\_prob>: where <use\\_reference> (<algorithm.use\\_kl\\_in\\_reward> or "
         "<actor.use\\_kl\\_loss>); read by <rewards> and <update\\_actor>",
         "- read by <rewards>: where <algorithm.use\\_kl\\_in\\_reward>",
         "- read by <update\\_actor>: where <actor.use\\_kl\\_loss>; where not <meta validate>",

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from batchpact.contracts.lock.file import Contracts
+from batchpact.contracts.reference.markdown.pages import pages
+from batchpact.contracts.reference.project import Project
 from batchpact.contracts.reference.slugs import slug
+from batchpact.schemas.record import PipelineSpec
 from tests.contracts.reference.markdown.test_fields import section
-from tests.contracts.reference.small import odd_project, ppo_project
+from tests.contracts.reference.small import field, odd_project, ppo_project, schema, stage
 
 FIRST, LOOSE = (f"stage-{slug(f'odd.<locals>.{name}')}" for name in ("First", "Loose"))
 
@@ -14,14 +18,14 @@ def test_a_stage_answers_the_three_questions() -> None:
         "## ref\\_log\\_prob",
         "`tests.contracts.proof.ppo.RefLogProb`",
         "- rows: same",
-        "In <ppo> it is stage 5 of 10, <ref\\_log\\_prob>, where use\\_reference "
+        "In <ppo> it is stage 5 of 10, <ref\\_log\\_prob>, where <use\\_reference> "
         "(<algorithm.use\\_kl\\_in\\_reward> or <actor.use\\_kl\\_loss>):",
-        "| reads | as | from |",
+        "| reads | from | as |",
         "| --- | --- | --- |",
-        '| <responses> | i64 "batch response" | written by <generate> |',
-        "| writes | as | for |",
+        '| <responses> | written by <generate> | i64 "batch response" |',
+        "| writes | for | as |",
         "| --- | --- | --- |",
-        '| <ref\\_log\\_prob> | f32 "batch response" | read by <rewards> and <update\\_actor> |',
+        '| <ref\\_log\\_prob> | read by <rewards> and <update\\_actor> | f32 "batch response" |',
     ]
 
 
@@ -44,3 +48,18 @@ def test_a_stage_of_no_pipeline_says_what_it_declares() -> None:
         "- rows: same",
         "It is in no pipeline.",
     ]
+
+
+def test_two_stages_of_one_name_are_told_apart_and_each_is_led_to() -> None:
+    one, other = stage("score", reads=[], writes=[field("a")]), stage("score", reads=[field("a")], writes=[])
+    one, other = (
+        made.model_copy(update={"qualname": name}) for made, name in ((one, "mine.Score"), (other, "its.Score"))
+    )
+    plan = PipelineSpec(name="plan", inputs=schema("Start"), stages=(one, other))
+    project = Project(Contracts({made.qualname: made for made in (one, other)}, {}, {"plan": plan}))
+
+    told = section(project, "stage-mine.Score", "stages.md")
+
+    assert told[0] == "## score (mine)"
+    assert told[-1] == "| <a> | read by <score> | non-tensor str \\| None |"
+    assert "read by [score](stages.md#stage-its.Score)" in pages(project)["stages.md"]
