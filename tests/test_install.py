@@ -66,9 +66,7 @@ def run(command: list[str] | str, folder: Path) -> str:
 
 def installed_in(environment: Path, folder: Path) -> None:
     """Hold that an environment imports batchpact from itself."""
-    code = (
-        "import batchpact.contracts, batchpact.schemas; print(batchpact.contracts.__file__, batchpact.schemas.__file__)"
-    )
+    code = "import batchpact.contracts as top, batchpact.schemas as ground; print(top.__file__, ground.__file__)"
     for path in run([str(environment / "bin" / "python"), "-c", code], folder).split():
         assert Path(path).is_relative_to(environment)
 
