@@ -6,15 +6,18 @@ Where a rule is broken its makers are asked first. Rows in which one is still br
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
+from torch import Tensor
 
 from batchpact.contracts.testing.choosing import Chosen
 from batchpact.contracts.testing.draft import Draft, copied
 from batchpact.contracts.testing.overrides import Held, exchanged
 from batchpact.contracts.testing.unmeetable import SampleError, unmeetable
 from batchpact.schemas.compiled import Compiled
+from batchpact.schemas.describe import describe
+from batchpact.schemas.record import RowRuleSpec
 from batchpact.schemas.rules import broken_rows, makers_of
 from batchpact.schemas.stores import Column, Stores, column
 from batchpact.schemas.text import join_names
@@ -73,14 +76,21 @@ class Satisfying:
             given: the keys of fields that were given, which may be to blame.
         """
         specs = {spec.name: spec for spec in self._compiled.spec.rules}
-        alone = [name for name in specs if not self.run([name])[1]]
+        runs = {name: self.run([name]) for name in specs}
+        alone = [name for name, (_, still_broken) in runs.items() if not still_broken]
         never = [name for name in broken if name not in alone]
         hint = f"given: {join_names([*given])}" if given else "make= on the rule says how"
         if never:
-            text = f"no draw of {TURNS} keeps to it"
-            return [unmeetable(name, text, specs[name].description or specs[name].qualname, hint) for name in never]
+            return [self._unmet(specs[name], runs[name][0], hint) for name in never]
         text = f"no draw of {TURNS} keeps to all of {join_names(alone)}; each holds alone"
         return [unmeetable(", ".join(broken), text, "rules that can hold together", hint)]
+
+    def _unmet(self, spec: RowRuleSpec, values: Mapping[str, Held], hint: str) -> Violation:
+        """A rule that no draw keeps to, or that does something else than to answer."""
+        found = broken_rows(self._compiled.rules[spec.name], self._instance(values), self._draft.rows)
+        if isinstance(found, str):
+            return unmeetable(spec.name, found, spec.description or spec.qualname)
+        return unmeetable(spec.name, f"no draw of {TURNS} keeps to it", spec.description or spec.qualname, hint)
 
     def _broken(self, name: str, values: Mapping[str, Held]) -> list[int]:
         """The rows in which a rule is broken; all rows where it does not say."""
@@ -109,19 +119,23 @@ class Satisfying:
             if key in self._draft.fixed or key in self._chosen.told:
                 continue
             try:
-                made = make(self._instance(values))
+                made: Any = make(self._instance(values))
             except Exception as error:  # a maker is a user's code, as a rule is
                 raise _wrong(name, f"make= of {attribute} raised {type(error).__name__}: {error}", "a value") from error
             if key in values:
-                self._put(values, key, made)
+                value: object = column(made) if isinstance(made, (list, tuple)) else made
+                if not _fits(value, values[key]):
+                    raise _wrong(
+                        name, f"make= of {attribute} gives {describe(made)}", f"as it is now: {describe(values[key])}"
+                    )
+                self._put(values, key, value)
             else:
                 self._chosen.meta[key] = made
             yield key
             if not self._broken(name, values):
                 return
 
-    def _put(self, values: dict[str, Held], key: str, made: Any) -> None:
-        value = made if not isinstance(made, (list, tuple)) else column(made)
+    def _put(self, values: dict[str, Held], key: str, value: Held) -> None:
         for field in self._draft.twins.of(key):
             if field.key not in self._draft.fixed:
                 values[field.key] = value if field.key == key else copied(value)
@@ -138,6 +152,15 @@ def stores_of(chosen: Chosen, values: Mapping[str, Held]) -> Stores:
         else:
             tensors[key] = value
     return Stores(tensors, columns, chosen.meta, chosen.args)
+
+
+def _fits(made: object, value: Held) -> TypeGuard[Held]:
+    """Whether what a maker gave can stand in the place of what was drawn: its own rows, one by one."""
+    if not isinstance(value, Tensor):
+        return isinstance(made, np.ndarray) and len(made) == len(value)
+    if not isinstance(made, Tensor) or made.is_nested != value.is_nested:
+        return False
+    return made.dim() == value.dim() if value.is_nested else made.shape == value.shape
 
 
 def _wrong(rule: str, actual: str, expected: str) -> SampleError:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from batchpact.contracts.inferring.drafted import plain_source, quoted
-from batchpact.schemas.configuration import ABSENT, look_up
+from batchpact.schemas.configuration import look_up
 from batchpact.schemas.text import join_names
 
 
@@ -15,12 +15,12 @@ class Configurations:
     """The configurations of several runs.
 
     Args:
-        configs: one for each run; None where nobody gave one.
+        configs: the `plain_settings` of each run.
     """
 
-    def __init__(self, configs: Sequence[object]) -> None:
+    def __init__(self, configs: Sequence[Mapping[str, object]]) -> None:
         self._configs = configs
-        self._paths = list(dict.fromkeys(path for config in configs for path in _paths(config)))
+        self._paths = list(dict.fromkeys(path for config in configs for path in config))
 
     def condition(self, runs: Collection[int], among: Collection[int]) -> tuple[str, str]:
         """The source of the condition that holds in these runs, and not in the others among some.
@@ -45,8 +45,7 @@ class Configurations:
         return found[0] if len(found) == 1 else ""
 
     def _value(self, run: int, path: str) -> Any:
-        value = look_up(self._configs[run], path)
-        return None if value is ABSENT else value
+        return self._configs[run].get(path)
 
     def _test(self, path: str, runs: Collection[int], among: Collection[int]) -> str:
         inside = [self._value(run, path) for run in runs]
@@ -68,8 +67,12 @@ def _equal(left: object, right: object) -> bool:
     return type(left) is type(right) and left == right
 
 
-def _paths(config: Any, before: str = "") -> Iterator[str]:
-    """The paths to everything in a configuration that is a plain value."""
+def plain_settings(config: object) -> dict[str, object]:
+    """Everything in a configuration that is a plain value, by its path, as it is now: a program may change it later."""
+    return dict(_plain(config, ""))
+
+
+def _plain(config: Any, before: str) -> Iterator[tuple[str, object]]:
     if hasattr(config, "keys") and hasattr(config, "__getitem__"):
         names = [name for name in config.keys() if isinstance(name, str)]
     elif dataclasses.is_dataclass(config):
@@ -77,9 +80,11 @@ def _paths(config: Any, before: str = "") -> Iterator[str]:
     else:
         names = list(getattr(type(config), "model_fields", ()))
     for name in names:
-        path = f"{before}{name}"
-        value = look_up(config, name)
+        try:
+            value = look_up(config, name)
+        except Exception:  # OmegaConf has errors of many kinds for what is not set, or refers to what is not set
+            continue
         if value is None or isinstance(value, (bool, int, float, str)):
-            yield path
+            yield f"{before}{name}", value
         else:
-            yield from _paths(value, f"{path}.")
+            yield from _plain(value, f"{before}{name}.")

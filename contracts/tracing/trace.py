@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
 from batchpact.contracts.tracing.calls import Call
-from batchpact.contracts.tracing.explaining import Configurations
+from batchpact.contracts.tracing.explaining import Configurations, plain_settings
 from batchpact.contracts.tracing.order import in_order, steps
 from batchpact.contracts.tracing.scope import Named, Scope
 from batchpact.contracts.tracing.stages import Observed, draft_inputs, draft_stage, outputs_of
@@ -20,10 +20,10 @@ from batchpact.schemas.violations import Violation
 
 @dataclass(frozen=True)
 class Run:
-    """The calls of one run, under a configuration."""
+    """The calls of one run, and the settings of its configuration by their paths."""
 
     calls: Sequence[Call]
-    config: object
+    settings: Mapping[str, object]
 
 
 class Trace:
@@ -59,7 +59,7 @@ class Trace:
         check_name(name)
         if not self.calls:
             raise _refused("calls", "none was seen", "a function that is called with a batch, and is no package's own")
-        configs = Configurations([run.config for run in self._runs])
+        configs = Configurations([run.settings for run in self._runs])
         numbers = range(len(self._runs))
         read = {key for run in self._runs for call in run.calls for key in call.read}
         starts, found = zip(*(steps(run.calls, read) for run in self._runs), strict=True)
@@ -102,13 +102,13 @@ def trace(*named: Named, config: object = None) -> Iterator[Trace]:
 @contextmanager
 def traced(scope: Scope, config: object) -> Iterator[Trace]:
     """`trace`, of the functions in a scope."""
-    watch, record = Watch(scope), Trace()
+    watch, record, settings = Watch(scope), Trace(), plain_settings(config)
     watch.start()
     try:
         yield record
     finally:
         watch.stop()
-        record._runs.append(Run(watch.calls, config))
+        record._runs.append(Run(watch.calls, settings))
 
 
 def check_name(name: str) -> None:

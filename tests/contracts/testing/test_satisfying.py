@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import pytest
 import torch
@@ -142,3 +142,32 @@ def test_a_maker_that_fails_or_names_no_field_is_refused() -> None:
         sample(Failing)
     with pytest.raises(SampleError, match="x_is_7  make= names 'z'; the attribute of a field"):
         sample(Misnamed)
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [(None, "None"), ("text", "str"), (torch.ones(1, 1), r"f32\[1, 1\]"), ([1.0] * 4, "list of 4")],
+)
+def test_a_maker_that_gives_something_else_is_refused(made: Any, told: str) -> None:
+    class Odd(BatchSchema):
+        x: Float32[Tensor, "batch"]
+
+        @rule(make={"x": lambda self: made})
+        def x_is_7(self) -> Tensor:
+            return self.x == 7
+
+    with pytest.raises(SampleError, match=rf"x_is_7  make= of x gives {told}; as it is now: f32\[4\]"):
+        sample(Odd)
+
+
+def test_a_rule_that_raises_is_shown_with_what_it_raised() -> None:
+    class Raising(BatchSchema):
+        x: Float32[Tensor, "batch"]
+
+        @rule
+        def x_is_7(self) -> Tensor:
+            """x is 7."""
+            raise RuntimeError("too early")
+
+    with pytest.raises(SampleError, match=r"x_is_7  the rule raised RuntimeError: too early; x is 7\.$"):
+        sample(Raising)

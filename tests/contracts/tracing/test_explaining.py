@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from batchpact.contracts.tracing.explaining import Configurations
+from batchpact.contracts.tracing.explaining import Configurations, plain_settings
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from batchpact.contracts.tracing.explaining import Configurations
     ],
 )
 def test_the_condition_of_some_runs(values: list[Any], runs: list[int], expected: str) -> None:
-    configs = Configurations([{"a": {"key": value, "same": 1}} for value in values])
+    configs = Configurations([{"a.key": value, "a.same": 1} for value in values])
 
     assert configs.condition(runs, range(len(values))) == (expected, "")
 
@@ -45,7 +45,7 @@ def test_other_runs_do_not_count() -> None:
 
 
 def test_the_path_of_values() -> None:
-    configs = Configurations([{"rollout": {"n": 2}, "gamma": 0.9}, {"rollout": {"n": 3}, "gamma": 0.9, "m": 3}])
+    configs = Configurations([{"rollout.n": 2, "gamma": 0.9}, {"rollout.n": 3, "gamma": 0.9, "m": 3}])
 
     assert configs.path_of({0: 2, 1: 3}) == "rollout.n"
     assert configs.path_of({1: 3}) == ""  # n and m
@@ -62,7 +62,23 @@ class Config:
     model: Model
 
 
-def test_configurations_of_every_kind() -> None:
-    configs = Configurations([Config(Model()), Config(Model(key=False)), None])
+class Refusing(dict[str, Any]):
+    """Raises for what is not set, as OmegaConf does for what refers to it."""
 
-    assert configs.condition([0], [0, 1, 2]) == ('config("model.key")', "")
+    def __getitem__(self, key: str) -> Any:
+        if key == "unset":
+            raise RuntimeError("it refers to what is not set")
+        return super().__getitem__(key)
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        (Config(Model()), {"model.key": True}),
+        ({"a": {"b": 1, "c": None, "d": [1], 3: 4}, "e": "x"}, {"a.b": 1, "a.c": None, "e": "x"}),
+        (Refusing(unset=1, key=2), {"key": 2}),
+        (None, {}),
+    ],
+)
+def test_the_plain_settings_of_configurations_of_every_kind(config: Any, expected: dict[str, object]) -> None:
+    assert plain_settings(config) == expected

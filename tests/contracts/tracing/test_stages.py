@@ -24,7 +24,7 @@ def call(looked: tuple[str, ...] = (), writes: tuple[str, ...] = (), **more: Any
 
 
 def stage(*calls: tuple[int, Call], configs: list[Any] | None = None, runs: int = 2) -> StageDraft:
-    known = Configurations(configs or [None] * runs)
+    known = Configurations(configs or [{}] * runs)
     return draft_stage(Observed("score", "trainer.score", list(calls)), known, range(runs))
 
 

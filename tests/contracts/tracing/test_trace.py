@@ -308,6 +308,17 @@ def test_where_no_single_key_explains_a_difference_it_is_said() -> None:
     assert "        kl: Meta[float] | None = None\n" in source
 
 
+def test_one_configuration_may_be_changed_between_the_runs() -> None:
+    config, record = configured(use_kl=False), Trace()
+    for use_kl in (False, True):
+        config["algorithm"]["use_kl"] = use_kl
+        with trace(config=config) as more:
+            step(config)
+        record += more
+
+    assert '        kl: Annotated[Meta[float], When(config("algorithm.use_kl"))]\n' in record.source()
+
+
 def test_an_error_of_the_loop_passes_through_and_leaves_its_batch_as_it_is() -> None:
     def broken(data: DataProto) -> None:
         data.meta_info["half"] = 1
