@@ -29,7 +29,8 @@ test-oldest: .venv/.stamp build/oldest/.stamp  # with the oldest tensordict that
 explore: .venv-peers/.stamp  # property tests with examples that nobody has drawn yet
 	.venv-peers/bin/pytest -m "hypothesis and not bench" --hypothesis-profile=explore
 
-bench: .venv-peers/.stamp .venv/.stamp  # speed, beside verl; that of the page in Chromium
+bench: .venv-peers/.stamp .venv/.stamp  # speed, beside verl; that of the page in Chromium. Tables: build/speed.md
+	rm -f build/speed.md
 	.venv-peers/bin/pytest tests/benchmarks -m bench --ignore=tests/benchmarks/test_page.py
 	.venv/bin/pytest tests/benchmarks/test_page.py -m bench
 
