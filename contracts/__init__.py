@@ -12,8 +12,9 @@ nobody wrote yet are drafted from batches in `inferring/`, and from a run in `tr
 Names are imported when they are first used: `batchpact --help` must not import torch.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from batchpact.contracts.lazy_names import look_up
 
 if TYPE_CHECKING:
     from batchpact.contracts.aliases import alias
@@ -87,12 +88,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+    return look_up(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:

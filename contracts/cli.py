@@ -172,15 +172,12 @@ def inspect(
     """
     from rich.console import Console
 
+    from batchpact.contracts.formats.usable import usable
     from batchpact.contracts.inspect import inspected
-    from batchpact.schemas.errors import BatchError
 
-    console = Console(highlight=False, soft_wrap=as_json, emoji=False)
-    try:
+    with usable():
         found = inspected(file, rows)
-    except (BatchError, OSError) as error:
-        console.print(str(error), style="red", markup=False, soft_wrap=True)
-        raise typer.Exit(2) from None
+    console = Console(highlight=False, soft_wrap=as_json, emoji=False)
     console.print(found.as_json() if as_json else found, markup=False)
 
 

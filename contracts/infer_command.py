@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from batchpact.contracts.formats.source import check_output, usable, write_source
+from batchpact.contracts.formats.source import check_output, write_source
+from batchpact.contracts.formats.usable import usable
 from batchpact.contracts.inferring.infer import saved, source_of
 
 

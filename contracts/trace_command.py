@@ -12,7 +12,8 @@ import typer
 from batchpact.contracts.config_file import load_config
 from batchpact.contracts.formats.names import Format
 from batchpact.contracts.formats.printer import Printer
-from batchpact.contracts.formats.source import check_output, usable, write_source
+from batchpact.contracts.formats.source import check_output, write_source
+from batchpact.contracts.formats.usable import usable
 from batchpact.contracts.targets import resolve, wrong_target
 from batchpact.contracts.tracing.scope import Scope
 from batchpact.contracts.tracing.trace import check_name, traced

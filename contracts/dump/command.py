@@ -9,6 +9,7 @@ import typer
 from batchpact.contracts.config_file import load_config
 from batchpact.contracts.formats.names import Format
 from batchpact.contracts.formats.printer import Printer
+from batchpact.contracts.formats.usable import usable
 from batchpact.schemas.errors import ContractError
 
 
@@ -32,12 +33,9 @@ def replay(file: str, stage: str | None, *, find: bool, config: str | None) -> N
         from batchpact.contracts.dump.replay import run, shown, stage_at, target_of
 
         settled = None if config is None else load_config(config)
-    try:
+    with usable():
         dump = Dump.load(file)
         text = shown(dump)
-    except (ContractError, OSError) as error:
-        printer.tell(str(error))
-        raise typer.Exit(2) from None
     printer.tell(text)
     if stage is None and not find:
         raise typer.Exit(1)

@@ -6,8 +6,7 @@ from typing import Any, NamedTuple
 
 from batchpact.contracts.reference.cards import LETTER, LINE, SMALL, card, label
 from batchpact.contracts.reference.graph import Edge, Graph
-from batchpact.schemas.errors import SettingError
-from batchpact.schemas.violations import Violation
+from batchpact.contracts.reference.optional import not_installed
 
 NAMED = 200
 """Beyond so many edges they bear no names, which nobody could read, and which would take minutes to place."""
@@ -83,9 +82,7 @@ def layout(graph: Graph) -> Layout:
     try:
         from pygraphviz import AGraph
     except ImportError:
-        actual, hint = "it is not installed", "pip install 'batchpact[docs]'"
-        violation = Violation(code="BP052", field="pygraphviz", actual=actual, expected="graphs need it", hint=hint)
-        raise SettingError("in the graph of a pipeline", [violation]) from None
+        raise not_installed("pygraphviz", "in the graph of a pipeline", "graphs need it") from None
     laid: Any = AGraph(string=dot(graph))  # it has no types
     laid.layout(prog="dot")
     box = _numbers(laid.graph_attr["bb"])

@@ -7,10 +7,9 @@ import hashlib
 import json
 from importlib.resources import files
 
+from batchpact.contracts.reference.optional import not_installed
 from batchpact.contracts.reference.page_data import page_data
 from batchpact.contracts.reference.project import Project
-from batchpact.schemas.errors import SettingError
-from batchpact.schemas.violations import Violation
 
 _STYLES = ("base", "header", "columns", "pages", "path", "panel", "matrix", "media")
 _SCRIPTS = (
@@ -33,9 +32,7 @@ def page(project: Project, title: str = "batchpact") -> str:
     try:
         from jinja2 import Environment, StrictUndefined
     except ImportError:
-        actual, hint = "it is not installed", "pip install 'batchpact[docs]'"
-        violation = Violation(code="BP052", field="jinja2", actual=actual, expected="the page needs it", hint=hint)
-        raise SettingError("in the page to explore", [violation]) from None
+        raise not_installed("jinja2", "in the page to explore", "the page needs it") from None
     script = "\n".join(_read(f"{name}.js") for name in _SCRIPTS)
     style = "\n".join(_read(f"{name}.css") for name in _STYLES)
     environment = Environment(autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)

@@ -6,8 +6,9 @@ over several fields to hold. `checking.py` runs a stage on the samples of `cases
 imported when they are first used: hypothesis, which `strategies.py` needs, is optional.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from batchpact.contracts.lazy_names import look_up
 
 if TYPE_CHECKING:
     from batchpact.contracts.testing.checking import check_stage
@@ -31,12 +32,7 @@ __all__ = ["Manner", "Sample", "SampleError", "Sampler", "batches", "check_stage
 
 
 def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
+    return look_up(__name__, _HOMES, name)
 
 
 def __dir__() -> list[str]:
